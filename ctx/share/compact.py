@@ -40,11 +40,12 @@ class Keep(NamedTuple):
 
 
 class CompactReport(NamedTuple):
-    """Number of snapshots kept and dropped, and of clusters dropped together with their words.
+    """Number of snapshots kept and dropped, and of clusters dropped together with their words, on a remote.
 
     `strange` names descriptors that this program cannot read; all their files are kept.
     """
 
+    remote: str
     kept: int
     dropped: int
     clusters: int
@@ -63,7 +64,7 @@ def compact_remote(session: SearchSession, remote: str | None, keep: Keep) -> Co
         for attempt in range(1, _ATTEMPTS + 1):
             tip = share.fetch_tip()
             if tip is None:
-                return CompactReport(0, 0, 0, [])
+                return CompactReport(share.remote.shown, 0, 0, 0, [])
             kept, report = _sift(share, session.repository, tip.files, keep, since)
             if not report.dropped:
                 return report
@@ -73,9 +74,12 @@ def compact_remote(session: SearchSession, remote: str | None, keep: Keep) -> Co
             if pushed.landed:
                 return report
             if not pushed.raced:
-                raise RemoteFailed(f"'{share.remote.name}' refused {layout.REF}: {pushed.why}")
+                raise RemoteFailed(f"'{share.remote.shown}' refused {layout.REF}: {pushed.why}")
             wait_after(attempt)
-    raise RemoteFailed(f"lost the race against other pushes {_ATTEMPTS} times: run the command again later")
+    raise RemoteFailed(
+        f"lost the race against other pushes to '{share.remote.shown}' {_ATTEMPTS} times: "
+        "run the command again later"
+    )
 
 
 def _epoch(share: ShareRepository, tip: str) -> int:
@@ -128,7 +132,10 @@ def _sift(
 
     staying = {path: oid for path, oid in there.items() if stays(path)}
     clusters = sum(path.startswith(f"{layout.CLUSTERS}/") for path in there.keys() - staying.keys())
-    return staying, CompactReport(len(kept), len(snapshots) - len(kept), clusters, sorted(strange))
+    report = CompactReport(
+        share.remote.shown, len(kept), len(snapshots) - len(kept), clusters, sorted(strange)
+    )
+    return staying, report
 
 
 def _below(descriptor: str, root: bytes, contents: Mapping[str, bytes | None]) -> set[str]:

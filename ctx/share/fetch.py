@@ -63,12 +63,13 @@ class FetchedLayer(NamedTuple):
 
 
 class FetchReport(NamedTuple):
-    """Result of a fetch; `published` is False if the remote has no index.
+    """Result of a fetch from `remote`; `published` is False if it has no index.
 
     `whole` is True if the remote can only send its whole index. `own` is the layer of the built-in model,
     `service` that of a model service, None if none is configured.
     """
 
+    remote: str
     published: bool
     whole: bool
     own: FetchedLayer
@@ -154,7 +155,7 @@ def _fetch(
         tip = share.fetch_tip()
         if tip and must_be_signed and (problem := share.signature(tip.commit)) is not None:
             raise RemoteFailed(
-                f"the index at '{share.remote.name}' is not signed by a key that git trusts "
+                f"the index at '{share.remote.shown}' is not signed by a key that git trusts "
                 f"({problem}): set ctx.requireSigned to false to take it anyway"
             )
         files = tip.files if tip else {}
@@ -163,7 +164,7 @@ def _fetch(
         mark_shared(session.store)
         session.snapshots.forget_partial()
         _note_documents(session, requests[0][1])
-    return FetchReport(tip is not None, share.has_sent_all, *layers)
+    return FetchReport(share.remote.shown, tip is not None, share.has_sent_all, *layers)
 
 
 def _fetch_layer(

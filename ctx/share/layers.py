@@ -124,7 +124,7 @@ class Layer:
             self.model.reference = theirs
         elif not is_same_answer(own.probe, theirs.probe):
             raise RemoteFailed(
-                f"the vectors of {self.descriptor.embed_model_id} at '{share.remote.name}' were made by "
+                f"the vectors of {self.descriptor.embed_model_id} at '{share.remote.shown}' were made by "
                 "another model of the same name: give yours another name in ctx.embedder.model, or remove "
                 f"its local vectors: `git ctx gc --drop-descriptor {self.name}`"
             )

@@ -50,12 +50,14 @@ class PushOptions(NamedTuple):
 
 
 class PushReport(NamedTuple):
-    """Result of a push; `size` is the bytes of the new files, `too_large` the keys of clusters left out.
+    """Result of a push to `remote`; `size` is the bytes of the new files.
 
-    `words` is the number of clusters whose words were published, `without_words` the keys of clusters whose
-    words are not counted and whose files are missing here.
+    `too_large` has the keys of clusters left out. `words` is the number of clusters whose words were
+    published, `without_words` the keys of clusters whose words are not counted and whose files are missing
+    here.
     """
 
+    remote: str
     snapshots: int
     clusters: int
     words: int
@@ -70,13 +72,13 @@ def push(
     remote: str | None,
     options: PushOptions,
     *,
-    announce: Callable[[bool], None] | None = None,
+    announce: Callable[[str, bool], None] | None = None,
     may_ask: bool = True,
 ) -> PushReport:
     """Publish snapshots on a remote; index them first if needed.
 
     `announce` is called before an upload if this clone has not sent that kind of data to this remote before,
-    with True if it includes words.
+    with the name of the remote, and True if it includes words.
 
     Raises `RemoteFailed` with git's message, `BlobsMissing` if files of a tree are not in this clone, and
     `Damaged` if a local snapshot is incomplete.
@@ -146,7 +148,7 @@ class _Publisher:
         self._without_words: dict[bytes, None] = {}
 
     def publish(
-        self, trees: Trees, *, sign: bool = False, announce: Callable[[bool], None] | None = None
+        self, trees: Trees, *, sign: bool = False, announce: Callable[[str, bool], None] | None = None
     ) -> PushReport:
         """Publish the snapshots of trees in every layer."""
         files = {path: file for layer in self._layers for path, file in self._files(layer, trees).items()}
@@ -158,14 +160,14 @@ class _Publisher:
             new_files = self._missing(files, there)
             left_out = list(self._too_large), list(self._without_words)
             if not new_files:
-                return PushReport(0, 0, 0, 0, attempt, *left_out)
+                return PushReport(self._share.remote.shown, 0, 0, 0, 0, attempt, *left_out)
             snapshots = [(name, tree) for name, tree, _ in layout.published_trees(new_files)]
             new_files |= _notes(snapshots, there)
             size = sum(map(len, new_files.values()))
             words = _count(new_files, layout.WORDS)
             sent = [layout.SNAPSHOTS, *([layout.WORDS] if words else [])]
             if announce is not None and attempt == 1 and not all(map(self._share.has_sent, sent)):
-                announce(bool(words))
+                announce(self._share.remote.shown, bool(words))
             commit = self._share.commit(tip and tip.commit, new_files, _message(snapshots, words), sign=sign)
             pushed = self._share.push(commit)
             if pushed.landed and self._landed(commit, new_files):
@@ -176,14 +178,15 @@ class _Publisher:
                     for path, data in new_files.items()
                     if path in files and files[path].better
                 )
+                clusters = _count(new_files, layout.CLUSTERS)
                 return PushReport(
-                    len(snapshots), _count(new_files, layout.CLUSTERS), words, size, attempt, *left_out
+                    self._share.remote.shown, len(snapshots), clusters, words, size, attempt, *left_out
                 )
             if not pushed.landed and not pushed.raced:
-                raise RemoteFailed(f"'{self._share.remote.name}' refused {layout.REF}: {pushed.why}")
+                raise RemoteFailed(f"'{self._share.remote.shown}' refused {layout.REF}: {pushed.why}")
             wait_after(attempt)
         raise RemoteFailed(
-            f"lost the race against other pushes to '{self._share.remote.name}' {_ATTEMPTS} times: "
+            f"lost the race against other pushes to '{self._share.remote.shown}' {_ATTEMPTS} times: "
             "push again later"
         )
 

@@ -21,6 +21,7 @@ from ctx.git.repository import Repository
 _SECTIONS = ("http.", "https.", "credential.", "url.", "ssh.", "protocol.", "user.", "committer.", "gpg.")
 _NAMES = frozenset({"core.sshcommand", "core.askpass", "core.gitproxy", "commit.gpgsign"})
 _OF_REMOTE = frozenset({"url", "pushurl", "proxy", "proxyauthmethod", "uploadpack", "receivepack", "vcs"})
+_CREDENTIALS = re.compile(r"//[^/]*@")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 _OURS = {
     "core.hooksPath": os.devnull,
@@ -47,6 +48,11 @@ class Remote(NamedTuple):
     slug: str
     settings: tuple[tuple[str, str], ...]
 
+    @property
+    def shown(self) -> str:
+        """The name for messages: an address without user and password, as git shows it."""
+        return _CREDENTIALS.sub("//", self.name)
+
 
 def find_remote(repository: Repository, name: str | None) -> Remote:
     """Return the remote of that name, address or path; by default the current branch's upstream, or origin.
@@ -66,11 +72,12 @@ def find_remote(repository: Repository, name: str | None) -> Remote:
         if repository.commit_of(name) is not None:
             text = f"'{name}' is a revision and no remote (known: {names}); give a revision with --revision"
         raise UsageError(text)
-    repository.settings.refuse_offline(f"the remote '{name}'")
     slug = name
     if not _PLAIN.fullmatch(name):
         slug = "x" + blake2b(os.fsencode(name), digest_size=10).hexdigest()
-    return Remote(name, slug, _transport_settings(repository, name))
+    remote = Remote(name, slug, _transport_settings(repository, name))
+    repository.settings.refuse_offline(f"the remote '{remote.shown}'")
+    return remote
 
 
 def _is_address(repository: Repository, name: str) -> bool:
@@ -170,7 +177,7 @@ class ShareGit:
 
     def failed(self, what: str, done: subprocess.CompletedProcess[bytes]) -> RemoteFailed:
         """Return the error for a remote that could not be read or written."""
-        name = self._remote.name
+        name = self._remote.shown
         lines = dict.fromkeys(" ".join(line.split()) for line in process.error_message(done).splitlines())
         # git may repeat a line for each object.
         return RemoteFailed(f"'{name}' {what}: {' '.join(list(lines)[-_QUOTED_LINES:])}")

@@ -236,7 +236,7 @@ class ShareRepository:
                 size += len(line)
                 if len(found) >= MOST_FILES or size > _MOST_LISTED:
                     raise _Endless(
-                        f"the index at '{self.remote.name}' lists more than {MOST_FILES:,} files, or "
+                        f"the index at '{self.remote.shown}' lists more than {MOST_FILES:,} files, or "
                         f"longer paths than git-ctx writes; inspect {REF} there, or compact it"
                     )
                 head, _, path = line.partition(b"\t")

@@ -88,13 +88,63 @@ def test_keys_of_every_command(git_ctx: GitCtx, busy: Project, command: str) -> 
     assert sorted(found) == sorted(golden()[command].split()), run.err
 
 
-def test_the_page_names_every_key() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs/json.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"\w+", page))
+PAGE = (Path(__file__).resolve().parents[2] / "docs/json.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def section(command: str) -> str:
+    """Return what the page says about a command and about all of them."""
+    name = " ".join(command.split()[: 2 if command.startswith("model") else 1])
+    found = [text for title, text in SECTIONS.items() if f"`{name}`" in title]
+    assert found, name
+    found += [SECTIONS[title] for title in ("Conventions", "Compatibility", "The tree of an answer")]
+    if name == "related":
+        found.append(SECTIONS["`search`"])
+    if "--json-output" in command:
+        found.append(SECTIONS["The published search schema"])
+    return "".join(found)
+
+
+def test_the_page_names_every_key_of_a_command_in_its_section() -> None:
     elsewhere = ("explain ", "pack --task", "search 'renew a session' --explain")  # evidence.md, packs.md
     for command, text in golden().items():
         if not command.startswith(elsewhere):
+            named = set(re.findall(r"\w+", section(command)))
             assert set(re.findall(r"\w+", text)) - named == set(), command
+
+
+IN_OTHER_STATES = {
+    "finished": {"remote"},  # a model service is configured
+    "skipped": {"type", "reason"},  # the tree is indexed already
+    "fetched": {"type", "objects"},  # index --fetch
+    "gc_result": {"skipped"},  # gc --auto
+    "pin_result": {"unpinned"},  # pin --remove
+    "remove_index_result": {"remote", "removed"},  # remove-index --remote
+}
+"""Keys of examples that the commands in json_keys.txt do not print. Other tests have them."""
+
+
+def examples() -> Iterator[dict[str, Any]]:
+    """Yield the objects in the blocks of the page."""
+    decoder = json.JSONDecoder()
+    for block in re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+        rest = block.strip()
+        while rest:
+            value, end = decoder.raw_decode(rest)
+            rest = rest[end:].strip()
+            yield value
+
+
+def test_the_examples_of_the_page_have_no_other_keys() -> None:
+    printed: dict[str, set[str]] = {}
+    for text in golden().values():
+        types = re.findall(r"\[(\w+)\]", text)
+        for one in types:
+            printed.setdefault(one, set()).update(text.split())
+    for example in examples():
+        kind = example["type"]
+        known = printed.get(kind, set()) | IN_OTHER_STATES.get(kind, set())
+        assert set(example) - known == set(), kind
 
 
 def test_every_command_that_prints_data_takes_json(git_ctx: GitCtx) -> None:

@@ -121,7 +121,7 @@ def test_the_second_clone_embeds_nothing(
     assert results(repo.path) == results(project.path)
     assert results(repo.path)[1:] == (["bag-of-words"], None)
     assert len(documents(service)) == 8
-    assert git_ctx(project.path, "push").out == "the remote already has all of it\n"
+    assert git_ctx(project.path, "push").out == "origin already has all of it\n"
     assert git_ctx(repo.path, "fsck").status == 0
 
 
@@ -212,7 +212,7 @@ def test_bad_vectors_are_refused_by_name(
     repo = joined()
     run = git_ctx(repo.path, "fetch", "--json-output")
     assert [one["key"] for one in run.json["remote"]["refused"]] == [key_of(path)]
-    assert f"cluster {key_of(path)} was refused" in run.err
+    assert f"cluster {key_of(path)} from origin was refused" in run.err
     assert run.json["clusters"] == 1
     # Whoever has better ones puts it right.
     assert done(project.path, "push")["clusters"] == 1

@@ -54,12 +54,15 @@ def test_a_fresh_clone_answers_offline_without_embedding(ada: Repo, remote: Path
     fresh = clone(remote, tmp_path / "fresh")
     assert done(fresh.path, "fetch") == {
         "type": "fetch_result",
+        "remoteName": "origin",
         "published": True,
         "whole": False,
         "clusters": report["clusters"],
         "bytes": pytest.approx(report["bytes"], rel=0.5),
         "lacking": 0,
         "refused": [],
+        "words": None,
+        "remote": None,
     }
     remote.rename(tmp_path / "gone.git")
     status = done(fresh.path, "status")
@@ -153,7 +156,24 @@ def test_the_first_push_lists_its_contents(ada: Repo, bob: Repo) -> None:
     ada.commit({"src/more.py": source("more", 1)})
     again = git_ctx(ada.path, "push")
     assert (again.status, again.err) == (0, "")
-    assert git_ctx(ada.path, "push").out == "the remote already has all of it\n"
+    assert git_ctx(ada.path, "push").out == "origin already has all of it\n"
+
+
+def test_messages_name_the_remote(ada: Repo, bob: Repo, remote: Path) -> None:
+    """By its name, or by its address without user and password."""
+    ada.git("remote", "rename", "origin", "team")
+    assert "the index is published on team: paths" in git_ctx(ada.path, "push", "team").err
+    assert git_ctx(ada.path, "push", "team").out == "team already has all of it\n"
+    assert " from origin" in git_ctx(bob.path, "fetch").out
+    assert git_ctx(bob.path, "fetch").out == "nothing to fetch from origin: all clusters are here\n"
+    found = git_ctx(ada.path, "push", "team", "--compact", "--keep-last", "1")
+    assert found.out == "dropped 0 of 1 snapshot and 0 clusters from team\n"
+    for command in ("push", "fetch"):
+        assert done(bob.path, command)["remoteName"] == "origin"
+        run = git_ctx(bob.path, command, "http://user:password@127.0.0.1:9/x.git")
+        assert run.status == 128
+        assert "'http://127.0.0.1:9/x.git'" in run.err
+        assert "password" not in run.err
 
 
 def test_only_missing_objects_are_pushed(ada: Repo, remote: Path) -> None:
@@ -242,7 +262,7 @@ def test_a_server_that_filters_nothing_gives_everything(ada: Repo, bob: Repo, re
     run = git_ctx(bob.path, "fetch", "-p", "src", "--json-output")
     assert 0 < run.json["clusters"] < everything["clusters"]
     assert run.json["whole"]
-    assert "only as a whole" in run.err
+    assert "origin can send its index only as a whole" in run.err
 
 
 @pytest.mark.parametrize("git_format", ["sha1", "sha256"])

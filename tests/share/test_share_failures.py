@@ -44,7 +44,7 @@ def test_problems_of_a_remote_are_reported(ada: Repo, remote: Path, tmp_path: Pa
 
 def test_a_script_can_tell_that_nothing_is_published(ada: Repo, bob: Repo) -> None:
     run = git_ctx(bob.path, "fetch")
-    assert (run.status, run.out, run.err) == (1, "the remote has no index\n", "")
+    assert (run.status, run.out, run.err) == (1, "origin has no published index\n", "")
     run = git_ctx(bob.path, "fetch", "--json-output")
     assert (run.status, run.json["published"]) == (1, False)
     assert git_ctx(bob.path, "fetch", "--silent") == (1, "", "")

@@ -78,7 +78,7 @@ def test_a_bad_cluster_is_refused_by_name(
     assert run.status == 0
     assert [one["key"] for one in run.json["refused"]] == [name(path)]
     assert run.json["clusters"] == pushed["clusters"] - 1
-    assert f"cluster {name(path)} was refused" in run.err
+    assert f"cluster {name(path)} from origin was refused" in run.err
     report = done(bob.path, "index")
     assert report["processedNewClusters"] == 1
     drop = ("elapsed", "seconds")
@@ -104,8 +104,8 @@ def test_refused_clusters_are_reported(ada: Repo, bob: Repo, remote: Path, tmp_p
     carl.git("config", "ctx.storage", "shared")
     assert f"cluster {name(bad)}" in git_ctx(carl.path, "index").err
     run = git_ctx(dora.path, "init", "--fetch")
-    assert f"cluster {name(bad)} was refused" in run.err
-    assert f"the words of cluster {name(words)} were refused" in run.err
+    assert f"cluster {name(bad)} from origin was refused" in run.err
+    assert f"the words of cluster {name(words)} from origin were refused" in run.err
 
 
 def test_swapped_clusters_are_refused(ada: Repo, bob: Repo, remote: Path) -> None:
@@ -152,7 +152,7 @@ def test_other_bytes_of_the_same_payload_are_as_good(ada: Repo, bob: Repo, remot
     for repo in (ada, bob):
         assert git_ctx(repo.path, "index").status == 0
         run = git_ctx(repo.path, "push", "--with-words")
-        assert (run.status, run.out) == (0, "the remote already has all of it\n")
+        assert (run.status, run.out) == (0, "origin already has all of it\n")
     assert published(remote) == before
     assert (ada.path / ".git/ctx/share.git/agreed").read_text().split()
     fresh = clone(remote, remote.with_name("fresh"))

@@ -59,7 +59,7 @@ def test_words_go_along_only_if_asked_for(ada: Repo, remote: Path) -> None:
     second = git_ctx(ada.path, "push", "--with-words")
     assert "words of each chunk" in second.err
     assert {name(path) for path in paths(remote)} == {name(path) for path in paths(remote, "clusters")}
-    assert git_ctx(ada.path, "push", "--with-words").out == "the remote already has all of it\n"
+    assert git_ctx(ada.path, "push", "--with-words").out == "origin already has all of it\n"
     ada.commit({"src/f1.py": "def renewed():\n    return 1\n"})
     before = paths(remote)
     assert done(ada.path, "push")["words"] == 0
@@ -181,7 +181,7 @@ def test_bad_words_are_refused_by_name(ada: Repo, bob: Repo, remote: Path) -> No
     assert run.status == 0
     assert (run.json["refused"], run.json["lacking"]) == ([], 0)
     assert {one["key"] for one in run.json["words"]["refused"]} == set(map(name, bad))
-    assert all(f"the words of cluster {name(path)} were refused" in run.err for path in bad)
+    assert all(f"the words of cluster {name(path)} from origin were refused" in run.err for path in bad)
     assert results(bob.path) == results(ada.path)
     assert done(bob.path, "verify")["differingWords"] == []
     # Whoever pushes next puts them right.

@@ -58,8 +58,8 @@ def command(
                     index.session.index(revision, trigger="fetch", ask_model=False)
     warn(report)
     if report.whole and not silent:
-        note("the remote can send its index only as a whole, so all of it is fetched")
-    lines = summary(report.own, report.service) if report.published else ["the remote has no index"]
+        note(f"{report.remote} can send its index only as a whole, so all of it is fetched")
+    lines = summary(report) if report.published else [f"{report.remote} has no published index"]
     status = 0 if report.published else NOTHING_PUBLISHED
     return Result(fields(report), [] if silent else lines, status)
 
@@ -68,10 +68,11 @@ def warn(report: FetchReport) -> None:
     """Print warnings about refused clusters and other problems on stderr."""
     words = report.own.words
     for key, why in words.refused if words is not None else ():
-        note(f"the words of cluster {key.hex()} were refused and are counted here: {why}", "warning")
+        name = f"cluster {key.hex()} from {report.remote}"
+        note(f"the words of {name} were refused and are counted here: {why}", "warning")
     for layer in filter(None, (report.own, report.service)):
         for key, why in layer.refused:
-            note(f"cluster {key.hex()} was refused: {why}", "warning")
+            note(f"cluster {key.hex()} from {report.remote} was refused: {why}", "warning")
         if layer.problem is not None:
             note(layer.problem, "warning")
 
@@ -79,21 +80,17 @@ def warn(report: FetchReport) -> None:
 def fields(report: FetchReport) -> dict[str, Any]:
     """Return the result of a fetch as JSON fields."""
     own, service, words = report.own, report.service, report.own.words
-    found = {
+    return {
         "type": "fetch_result",
+        "remoteName": report.remote,
         "published": report.published,
         "whole": report.whole,
         **fields_of_layer(own),
+        "words": words
+        and {"clusters": words.fetched, "bytes": words.size, "refused": refused(words.refused)},
+        "remote": service
+        and {"model": service.model, **fields_of_layer(service), "problem": service.problem},
     }
-    if words:
-        found["words"] = {
-            "clusters": words.fetched,
-            "bytes": words.size,
-            "refused": refused(words.refused),
-        }
-    if service:
-        found["remote"] = {"model": service.model, **fields_of_layer(service), "problem": service.problem}
-    return found
 
 
 def fields_of_layer(layer: FetchedLayer) -> dict[str, Any]:
@@ -107,19 +104,24 @@ def refused(clusters: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
     return [{"key": key.hex(), "reason": why} for key, why in clusters]
 
 
-def summary(own: FetchedLayer, service: FetchedLayer | None) -> list[str]:
+def summary(report: FetchReport) -> list[str]:
     """Return the result as one line, and a second one for a model service."""
-    return [line_of(own), *([f"{service.model}: {line_of(service)}"] if service else [])]
+    service = report.service
+    return [
+        line_of(report.own, report.remote),
+        *([f"{service.model}: {line_of(service, report.remote)}"] if service else []),
+    ]
 
 
-def line_of(layer: FetchedLayer) -> str:
+def line_of(layer: FetchedLayer, remote: str) -> str:
     """Return the result for one layer as one line."""
     left = layer.missing + len(layer.refused)
     if not layer.fetched and not left:
-        return "nothing was missing"
+        return f"nothing to fetch from {remote}: all clusters are here"
     text = f"fetched {pluralize(layer.fetched, 'cluster')} ({pluralize(layer.size, 'byte')})"
     if layer.words is not None:
         text += f" and the words of {layer.words.fetched:,} ({pluralize(layer.words.size, 'byte')})"
+    text += f" from {remote}"
     if left:
         makes = "`git ctx index` has them embedded"
         if not layer.model:

@@ -11,8 +11,8 @@ from ctx.errors import UsageError
 from ctx.text.pluralize import pluralize
 
 CONTENTS = (
-    "the index is published: paths, names of definitions, headings and titles of tests in clear, offsets "
-    "and vectors of the code, but no bodies of code; vectors can be turned back into words in part"
+    "the index is published on {}: paths, names of definitions, headings and titles of tests in clear, "
+    "offsets, and vectors, which can be turned back into words in part; no bodies of code"
 )
 WITH_WORDS = (
     f"{CONTENTS}; also the words of each chunk with their counts, as hashes that a list of words can reverse"
@@ -79,11 +79,11 @@ def command(
             )
             text = (
                 f"dropped {dropped.dropped:,} of {pluralize(dropped.dropped + dropped.kept, 'snapshot')} "
-                f"and {pluralize(dropped.clusters, 'cluster')}"
+                f"and {pluralize(dropped.clusters, 'cluster')} from {dropped.remote}"
             )
             if dropped.strange:
                 text += f"; kept, made by another version: {', '.join(dropped.strange)}"
-            return Result({"type": "compact_result", **fields_of(dropped)}, [text])
+            return Result({"type": "compact_result", **fields_of(dropped, remote="remoteName")}, [text])
         from ctx.share.push import PushOptions, push
 
         reporter = reporter_for()
@@ -93,7 +93,7 @@ def command(
                 index.session,
                 remote,
                 PushOptions(revisions, branches or everything, tags or everything, with_words),
-                announce=lambda words: note(WITH_WORDS if words else CONTENTS),
+                announce=lambda name, words: note((WITH_WORDS if words else CONTENTS).format(name)),
             )
     if report.without_words:
         note(
@@ -106,9 +106,10 @@ def command(
     words = f" and the words of {report.words:,}" if report.words else ""
     text = (
         f"published {pluralize(report.snapshots, 'snapshot')} with "
-        f"{pluralize(report.clusters, 'new cluster')}{words}, {pluralize(report.size, 'byte')} before packing"
+        f"{pluralize(report.clusters, 'new cluster')}{words} on {report.remote}, "
+        f"{pluralize(report.size, 'byte')} before packing"
     )
     if not (report.snapshots or report.clusters or report.words):
-        text = "the remote already has all of it"
-    fields = fields_of(report, size="bytes", without_words="wordless")
+        text = f"{report.remote} already has all of it"
+    fields = fields_of(report, remote="remoteName", size="bytes", without_words="wordless")
     return Result({"type": "push_result", **fields}, [text])
