@@ -21,7 +21,7 @@ def cutoff(repository: Repository, grace: str | None) -> float:
     if requested.isascii() and requested.isdigit():
         requested = f"{requested}.days.ago"
     # No other command parses dates as git does.
-    done = repository.run("-c", f"ctx.gcgrace={requested}", "config", "--type=expiry-date", "ctx.gcgrace")
+    done = repository.run("-c", f"ctx.gcGrace={requested}", "config", "--type=expiry-date", "ctx.gcGrace")
     if done.returncode:
         raise UsageError(
             f"the grace period {requested!r} is not valid: give a number of days, or a date as git reads it, "

@@ -128,27 +128,24 @@ def former_addresses(settings: Settings) -> list[str]:
 
 def reranker_settings(settings: Settings) -> ServiceSettings | None:
     """Return the configured reranker, or None. Raises UsageError."""
-    return _service_settings(settings, "reranker", RERANKER_DIALECTS, 50)
+    found = _service_settings(settings, "reranker", 50)
+    if found is None:
+        return None
+    dialect = _one_of(settings, "ctx.reranker.dialect", RERANKER_DIALECTS, next(iter(RERANKER_DIALECTS)))
+    return found._replace(dialect=dialect, min_score=_decimal(settings, "ctx.reranker.minScore", 0.3, 1.0))
 
 
 def expander_settings(settings: Settings) -> ServiceSettings | None:
     """Return the configured chat model for query expansion, or None. Raises UsageError."""
-    return _service_settings(settings, "expander", (OPENAI,), 3)
+    return _service_settings(settings, "expander", 3)
 
 
-def _service_settings(
-    settings: Settings, kind: str, dialects: Collection[str], pool: int
-) -> ServiceSettings | None:
+def _service_settings(settings: Settings, kind: str, pool: int) -> ServiceSettings | None:
     url = settings.get(f"ctx.{kind}.url")
     if not url:
         return None
-    return ServiceSettings(
-        address(url),
-        settings.get(f"ctx.{kind}.model") or "",
-        _one_of(settings, f"ctx.{kind}.dialect", dialects, next(iter(dialects))),
-        _number(settings, f"ctx.{kind}.pool", pool, 1),
-        _decimal(settings, f"ctx.{kind}.minScore", 0.3, 1.0),
-    )
+    model = settings.get(f"ctx.{kind}.model") or ""
+    return ServiceSettings(address(url), model, OPENAI, _number(settings, f"ctx.{kind}.pool", pool, 1), 0.0)
 
 
 def model_timeout(settings: Settings) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from ctx import _version
 from ctx.cli import main as cli
+from ctx.git.settings import Settings
+from ctx.models.settings import embedder_settings, expander_settings, reranker_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = re.sub(r"\\f[BIR]", "", (ROOT / "docs/man/git-ctx.1").read_text(encoding="utf-8")).replace(
@@ -89,3 +92,52 @@ def test_index_page_lists_every_page():
         path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()
     }
     assert there - listed == {"README.md"}
+
+
+def constants() -> set[str]:
+    """The strings in the program that are spelled as settings, except for names of modules."""
+    found = {"ctx.storage"}  # both
+    for path in (ROOT / "ctx").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            name = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(name, str) and re.fullmatch(r"ctx\.[a-z]\w*(\.[a-z]\w*)?", name):
+                module = ROOT / name.replace(".", "/")
+                if not module.is_dir() and not module.with_suffix(".py").exists():
+                    found.add(name)
+    return found - {"ctx.letters"}  # an error handler of codecs
+
+
+class Recorded(Settings):
+    """Settings of model services that note what is read of them."""
+
+    def __init__(self) -> None:
+        url, dimensions = "http://localhost", "8"
+        values = {f"ctx.{kind}.url": [url] for kind in ("embedder", "reranker", "expander")}
+        super().__init__({**values, "ctx.embedder.model": ["m"], "ctx.embedder.dimensions": [dimensions]})
+        self.read: set[str] = set()
+
+    def get(self, key: str) -> str | None:
+        self.read.add(key)
+        return super().get(key)
+
+
+def test_manual_has_every_setting_and_no_other():
+    recorded = Recorded()
+    for read in (embedder_settings, reranker_settings, expander_settings):
+        assert read(recorded) is not None
+    tagged = re.findall(r"^\.TP\n(ctx\..*)$", section(".SH CONFIGURATION"), re.MULTILINE)
+    listed = {name for line in tagged for name in line.split(", ")}
+    assert listed == constants() | recorded.read
+    of_services = recorded.read | {"ctx.embedder.formerUrl", "ctx.modelTimeout", "ctx.allowInsecure"}
+    page = set(re.findall(r"\w+", (ROOT / "docs/model-services.md").read_text(encoding="utf-8")))
+    assert [name for name in of_services if name.rpartition(".")[2] not in page] == []
+
+
+def test_documents_name_no_setting_that_is_not_there():
+    known = {name.lower() for name in re.findall(r"ctx\.[\w.]*\w", section(".SH CONFIGURATION"))}
+    pages = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        named = re.findall(r"git config (?:--\S+ )*(ctx\.[\w.]*\w)", text)
+        named += re.findall(r"`(ctx\.(?:embedder|reranker|expander)\.\w+)`", text)
+        assert [name for name in named if name.lower() not in known] == [], page.name
