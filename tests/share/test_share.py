@@ -90,6 +90,9 @@ def test_published_clear_text_is_as_security_md_states(ada: Repo, remote: Path) 
             "notes.md": "# plaintextheading\n\nThe hiddenprose of a document.\n",
             "settings.toml": "[plaintextsection]\nkey = 'hiddenvalue'\n",
             "web/cart.test.js": "test('plaintexttitle', () => { expect('hiddenexpected').toBe(1) })\n",
+            "spec/cart_spec.rb": "it 'plaintextspec' do\n  expect('hiddenruby').to eq 1\nend\n",
+            "web/cart.css": ".plaintextselector { content: 'hiddencontent' }\n",
+            "data.json": '{"plaintextkey": {"a": "hiddendatum"}}\n',
         },
         "hiddensubject",
     )
@@ -106,7 +109,7 @@ def test_published_clear_text_is_as_security_md_states(ada: Repo, remote: Path) 
     ]
     for place in (stored, sent):
         everything = b"\0".join(map(unpacked, place))
-        clear = ("path", "function", "heading", "section", "title")
+        clear = ("path", "function", "heading", "section", "title", "spec", "selector", "key")
         assert [word for word in clear if b"plaintext" + word.encode() not in everything] == []
         assert b"hidden" not in everything
 
