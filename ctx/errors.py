@@ -11,6 +11,7 @@
         StoreFull                  128
       Damaged                      128
       BlobsMissing                 128
+      ExtraMissing                 128
     UsageError                     129   as git's own
 
 The message is the whole text for the user: what was wrong, where, and the command that repairs it.
@@ -18,7 +19,9 @@ The message is the whole text for the user: what was wrong, where, and the comma
 
 from __future__ import annotations
 
+import shlex
 import struct
+import sys
 from contextlib import ContextDecorator
 from types import TracebackType
 
@@ -117,6 +120,16 @@ _LONGEST_REASON = 200
 
 class BlobsMissing(CtxError):
     """Terms cannot be counted because files of the tree are not in this clone."""
+
+
+class ExtraMissing(CtxError):
+    """Packages of an extra are not installed; the message has the command that installs them here."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        python = shlex.quote(sys.executable or "python3")
+        super().__init__(
+            f"{what} needs the packages of the extra '{extra}': `{python} -m pip install 'git-ctx[{extra}]'`"
+        )
 
 
 class UsageError(CtxError):

@@ -99,9 +99,11 @@ def test_a_pack_without_answers(git_ctx, make_repo):
     repo = make_repo("empty of words")
     repo.commit({"a.txt": "x\n"})
     run = git_ctx("pack", "--task", "zymurgy quokka", cwd=repo.path)
-    assert run.status in (0, 1)
-    if run.status:
-        assert "nothing in this tree answers" in run.text
+    assert run.status == 1
+    assert "nothing in this tree answers" in run.text
+    run = git_ctx("pack", "--task", "zymurgy quokka", "--json", cwd=repo.path)
+    assert (run.status, run.json["files"]) == (1, [])
+    assert packs(repo) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

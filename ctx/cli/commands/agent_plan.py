@@ -45,11 +45,27 @@ def agents_option(text: str) -> options.Decorator:
     return click.option("--agent", "agents", multiple=True, type=click.Choice(list(AGENTS)), help=text)
 
 
+def _note_project(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+    context.meta[PROJECT] = given
+
+
+def _scope(context: click.Context, _parameter: click.Parameter, of_user: bool) -> str:
+    options.at_most_one({"--project": context.meta[PROJECT], "--user": of_user})
+    return USER if of_user else PROJECT
+
+
 run_options = options.together(
     click.option(
-        "--project", "scope", flag_value=PROJECT, default=PROJECT, help="Change this project: default."
+        "--project",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_note_project,
+        help="Change this project: default.",
     ),
-    click.option("--user", "scope", flag_value=USER, help="Change the user's own configuration."),
+    click.option(
+        "--user", "scope", is_flag=True, callback=_scope, help="Change the user's own configuration."
+    ),
     click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing."),
     click.option("-y", "--yes", is_flag=True, help="Do not ask."),
     options.as_json,

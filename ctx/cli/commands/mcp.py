@@ -7,7 +7,7 @@ import os
 import click
 
 from ctx.cli.commands import options
-from ctx.errors import CtxError
+from ctx.errors import ExtraMissing
 
 
 @click.command
@@ -40,10 +40,8 @@ def command(over_http: bool, port: int | None, minimal: bool) -> int:
             from ctx.agents.mcp.http import serve_http
         else:
             from ctx.agents.mcp.server import serve
-    except ImportError as error:
-        raise CtxError(
-            f"the server for agents needs more packages ({error.name}): `pip install 'git-ctx[mcp]'`"
-        ) from None
+    except ImportError:
+        raise ExtraMissing("the server for agents", "mcp") from None
     start = os.getcwd()
     if over_http:
         serve_http(start, port or 0, minimal=minimal)

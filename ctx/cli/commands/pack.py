@@ -87,7 +87,8 @@ def command(
 
     The text is for a language model. The pack is stored in the git directory, readable by you alone, and
     named by its slug. PACK is a slug, the beginning of one, or `latest`. --update packs what has changed
-    since, and refers to what still holds; options that are not given are those of PACK.
+    since, and refers to what still holds; options that are not given are those of PACK. The exit status is 1
+    if the pack has no files.
     """
     given = {key: value for key, value in pack.items() if value is not None}
     alone = [word for word, value in (("--list", listing), ("--read", name is not None)) if value]

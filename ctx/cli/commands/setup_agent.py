@@ -11,7 +11,7 @@ from ctx.agents.setup.catalog import AGENTS, PROJECT, USER
 from ctx.agents.setup.pieces import SERVER
 from ctx.cli.commands import agent_plan, options
 from ctx.cli.commands.printing import note
-from ctx.errors import CtxError
+from ctx.errors import CtxError, ExtraMissing
 
 
 @click.command
@@ -72,6 +72,12 @@ def command(
         components = set(setup.COMPONENTS)
     if no_session_hooks:
         components.discard(setup.SESSION_HOOKS)
+    if setup.MCP in components and not server_is_there():
+        missing = ExtraMissing("the server for agents", "mcp")
+        if mcp or mcp_minimal:
+            raise missing
+        components.discard(setup.MCP)
+        note(f"no server is added: {missing}", "warning")
     text = None
     if print_instructions:
         text = texts.instructions(
@@ -80,11 +86,6 @@ def command(
         if not (how["dry_run"] or how["as_json"]):
             click.echo(text)
             return 0
-    if setup.MCP in components and not server_is_there():
-        if mcp or mcp_minimal:
-            raise CtxError("the server for agents needs more packages: `pip install 'git-ctx[mcp]'`")
-        components.discard(setup.MCP)
-        note("without the server, which needs `pip install 'git-ctx[mcp]'`")
     root = agent_plan.root_of(scope)
     chosen = list(agents) or catalog.detected(root)
     if not chosen:

@@ -7,10 +7,12 @@ import os
 import pty
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from configurations import FILES, SCRIPT, lay, tree
 from hypothesis import given, settings
@@ -316,10 +318,45 @@ def test_components(repo, git_ctx):
     assert chosen("--hooks") == {"hooks", "session-hooks"}
     assert chosen("--hooks", "--no-session-hooks") == {"hooks"}
     assert chosen("--mcp", "--rules") == {"mcp", "rules"}
-    for wrong in (["--agent", "nobody"], ["--agent", "claude", "--auto"], ["--mcp", "--mcp-minimal"]):
+    for wrong in (
+        ["--agent", "nobody"],
+        ["--agent", "claude", "--auto"],
+        ["--mcp", "--mcp-minimal"],
+        ["--user", "--project"],
+        ["--project", "--user"],
+    ):
         assert git_ctx("setup-agent", *wrong).status == 129
     note = git_ctx("setup-agent", "--agent", "zed", "--subagents", "--mcp", "--dry-run").err
     assert note == "note: zed has no place for subagents with --project\n"
+
+
+def without_server(repo, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program as if the packages of the server were not installed."""
+    program = (
+        "import sys; sys.modules['mcp'] = None\n"
+        f"from ctx.cli.main import main; sys.exit(main({['setup-agent', *arguments]!r}))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(forking.ROOT)}
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=repo.path, env=env, capture_output=True, text=True
+    )
+
+
+def test_without_the_packages_of_the_server(repo):
+    """It is left out with a warning that has the command to install them; asked for, it is an error."""
+    command = f"{sys.executable} -m pip install 'git-ctx[mcp]'"
+    for output in ((), ("--json",)):
+        done = without_server(repo, "--agent", "claude", "--dry-run", *output)
+        assert done.returncode == 0
+        assert done.stderr.startswith("warning: no server is added: ")
+        assert command in done.stderr
+        assert ".mcp.json" not in done.stdout
+    done = without_server(repo, "--print-instructions")
+    assert "code_search" not in done.stdout
+    assert "git ctx search" in done.stdout
+    done = without_server(repo, "--agent", "claude", "--mcp", "--yes")
+    assert (done.returncode, done.stdout) == (128, "")
+    assert command in done.stderr
 
 
 def test_linked_work_tree_has_a_separate_record(repo, git_ctx, tmp_path):
