@@ -34,8 +34,9 @@ class Session:
     `on_miss` is called with the session and an uncovered tree if the user permits fetching from a remote; it
     returns a message about a failure or None. `fetch_failed` is the last such message. `on_progress` is
     called while a tree is indexed, `on_commits` with the number of indexed commits and of all commits while a
-    history is, `on_plan` with the cost of indexing a named revision before a search does so. Callbacks must
-    not refer to the session, or a dropped session would not end its git processes at once.
+    history is (it returns False to answer from these), `on_plan` with the cost of indexing a named revision
+    before a search does so. Callbacks must not refer to the session, or a dropped session would not end its
+    git processes at once.
     """
 
     def __init__(self, path: str | os.PathLike[str] = ".", *, repository: Repository | None = None) -> None:
@@ -48,7 +49,7 @@ class Session:
         self.snapshots = Snapshots(self.store, str(self.descriptor))
         self.on_miss: Callable[[Any, bytes], str | None] | None = None
         self.on_progress: Callable[[Progress], None] | None = None
-        self.on_commits: Callable[[int, int], None] | None = None
+        self.on_commits: Callable[[int, int], bool] | None = None
         self.on_plan: Callable[[IndexPlan], None] | None = None
         self.fetch_failed: str | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ctx.git.repository import Repository
 from ctx.git.unknown import FETCH_ALL
 from ctx.history.block import ADDED, CUT, EDGE, MERGE, REMOVED, UNREAD
 from ctx.history.blocks import Blocks, OnProgress
+from ctx.history.introductions import introductions
 from ctx.history.ranking import CommitScores, rank, strongest
 from ctx.history.results import ChangedLines, CommitHit, HistoryAnswer, HistoryCoverage, Month
 from ctx.history.view import View, Views, view_name, view_of
@@ -26,6 +28,7 @@ from ctx.text.pluralize import pluralize
 
 FIRST, LAST = "first", "last"
 """Values of `asks`: the commits that first added, or last removed, the subject of the query."""
+_DOUBT = "several commits may be the first, or none is about all of this; this is the most likely one"
 PLACES = 3
 """Number of changed places shown of a commit."""
 _NEAR_BEST = 0.5
@@ -63,12 +66,16 @@ def answer(
     started = time.monotonic()
     if not query.strip():
         raise UsageError("the query is empty: say in a few words what you look for")
-    view, indexed = open_view(repository, store, tip, on_progress)
+    view, indexed, waiting = open_view(repository, store, tip, on_progress)
     commits, rows = _passing(repository, view, tip, filters)
     scores = rank(view, query, rows)
-    order, message = _order(view, scores, commits, asks)
+    if asks == FIRST:
+        found = introductions(view, query, commits, rows, partial(_subject, repository, view))
+        order, message = found.commits.tolist(), None if found.is_sure or not len(found.commits) else _DOUBT
+    else:
+        order, message = _order(view, scores, commits, asks)
     hits = [_hit(repository, view, scores, int(place), asks) for place in order[:limit]]
-    known = _known(view, int(commits.sum()), indexed)
+    known = _known(view, int(commits.sum()), indexed, waiting)
     months = _timeline(view, scores, commits) if timeline else []
     return HistoryAnswer(
         hits=hits,
@@ -77,29 +84,33 @@ def answer(
         tree=repository.commit_info(tip).tree.hex(),
         timeline=months,
         coverage=known,
-        message=message or _lacks(known),
+        message="; ".join(filter(None, (_lacks(known), message))) or None,
         seconds=time.monotonic() - started,
     )
 
 
 def open_view(
     repository: Repository, store: Store, tip: bytes, on_progress: OnProgress | None = None
-) -> tuple[View, int]:
-    """Return the view of a commit's history, built if needed, and the number of commits read for it."""
+) -> tuple[View, int, int]:
+    """Return the view of a commit's history, built if needed.
+
+    And the number of commits read for it, and of those left out because `on_progress` ended the reading.
+    """
     name = view_name(tip, edges(repository))
     views = Views(store)
     view = views.find(name, tip)
     if view is not None:
         if views.grows_old(name):
             Blocks(repository, store, view.history()).touch()
-        return view, 0
+        return view, 0, 0
     blocks = Blocks(repository, store, history_of(repository, tip))
     view = view_of(blocks.load(on_progress))
     # If a concurrent fetch moved the shallow boundary, the listing may be of either state.
-    if not (view.arrays["commit_flags"] & UNREAD).any() and name == view_name(tip, edges(repository)):
+    is_whole = not blocks.waiting and not (view.arrays["commit_flags"] & UNREAD).any()
+    if is_whole and name == view_name(tip, edges(repository)):
         views.keep(name, view)
     blocks.touch()
-    return view, blocks.indexed
+    return view, blocks.indexed, blocks.waiting
 
 
 def text_of(repository: Repository, commit: str, place: ChangedLines) -> str | None:
@@ -141,21 +152,17 @@ def _passing(
 def _order(
     view: View, scores: CommitScores, commits: Bools, asks: str | None
 ) -> tuple[list[int], str | None]:
-    """Return the matching commits in order, and a message or None."""
+    """Return the matching commits in order, and a message or None; `asks` is None or LAST."""
     if asks is None:
         places = np.flatnonzero(commits & (scores.commit > 0))
         # Age only breaks ties: the younger commit first.
         order: list[int] = places[np.lexsort((-places, -scores.commit[places]))].tolist()
         return order, None
-    kind, share = (ADDED, scores.gained) if asks == FIRST else (REMOVED, scores.lost)
-    places, message = strongest(share, commits), None
+    places, message = strongest(scores.lost, commits), None
     if not len(places):
-        places = _closest_in_meaning(view, scores, commits, kind)
+        places = _closest_in_meaning(view, scores, commits, REMOVED)
         if len(places):
-            did = "added" if kind == ADDED else "removed"
-            message = f"no commit {did} most of these words; this is the nearest in meaning"
-    if asks == FIRST:
-        return places.tolist(), message
+            message = "no commit removed most of these words; this is the nearest in meaning"
     if len(places):
         added = strongest(scores.gained, commits)
         later = added[added > places[-1]]
@@ -163,6 +170,14 @@ def _order(
             back = view.commit_id(int(later[0])).hex()[:12]
             message = f"it was added again, or more of it, in {back}"
     return places[::-1].tolist(), message
+
+
+def _subject(repository: Repository, view: View, commit: int) -> str:
+    """Return the subject of a commit, "" if it is missing."""
+    try:
+        return repository.commit_info(view.commit_id(commit)).subject
+    except KeyError:
+        return ""
 
 
 def _closest_in_meaning(view: View, scores: CommitScores, commits: Bools, kind: int) -> Ints:
@@ -230,7 +245,7 @@ def _timeline(view: View, scores: CommitScores, commits: Bools) -> list[Month]:
     ]
 
 
-def _known(view: View, passed: int, indexed: int) -> HistoryCoverage:
+def _known(view: View, passed: int, indexed: int, waiting: int) -> HistoryCoverage:
     flags = view.arrays["commit_flags"]
     merges, cut, edge, unread = (int((flags & flag != 0).sum()) for flag in (MERGE, CUT, EDGE, UNREAD))
     return HistoryCoverage(
@@ -241,10 +256,16 @@ def _known(view: View, passed: int, indexed: int) -> HistoryCoverage:
         truncated=cut,
         edge=edge,
         unread=unread,
+        waiting=waiting,
     )
 
 
 def _lacks(known: HistoryCoverage) -> str | None:
+    if known.waiting:
+        return (
+            f"the {pluralize(known.waiting, 'oldest commit')} of {known.commits + known.waiting:,} are not "
+            "indexed yet and were not searched: ask again to go on"
+        )
     if known.unread:
         return (
             f"the changes of {pluralize(known.unread, 'commit')} are not here and were not searched: "

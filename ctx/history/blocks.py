@@ -31,8 +31,8 @@ _MEAN, _MOST = 128, 256
 _MOST_RESTARTS = 20
 """Maximum number of restarts of git after a commit that it cannot compare."""
 
-OnProgress = Callable[[int, int], None]
-"""Called with the number of commits read and the total."""
+OnProgress = Callable[[int, int], bool]
+"""Called with the number of commits read and the total; returns False to leave out the rest."""
 
 
 def runs(commits: Sequence[bytes]) -> Iterator[tuple[int, int]]:
@@ -64,6 +64,8 @@ class Blocks:
         self._history = history
         self.indexed = 0
         """Number of commits read from git."""
+        self.waiting = 0
+        """Number of commits that were not read."""
         self._restarts = 0
 
     def touch(self) -> None:
@@ -72,22 +74,23 @@ class Blocks:
             self._store.touch(AREA, self._key(start, end))
 
     def load(self, on_progress: OnProgress | None = None) -> list[Arrays]:
-        """Return all blocks, oldest first; build and store missing ones."""
+        """Return the blocks, oldest first; build and store missing ones, the newest first.
+
+        If `on_progress` ends it, `waiting` commits are in none of the blocks.
+        """
         places = list(runs(self._history.commits))
         found = [self._stored(start, end) for start, end in places]
-        total = sum(end - start for (start, end), block in zip(places, found, strict=True) if block is None)
-        done = 0
+        missing = [number for number, block in enumerate(found) if block is None]
+        self.waiting = total = sum(places[number][1] - places[number][0] for number in missing)
         if on_progress is not None and total:
             on_progress(0, total)
-        blocks = []
-        for (start, end), block in zip(places, found, strict=True):
-            if block is None:
-                block = self._built(start, end)
-                done += end - start
-                if on_progress is not None:
-                    on_progress(done, total)
-            blocks.append(block)
-        return blocks
+        for number in reversed(missing):
+            start, end = places[number]
+            found[number] = self._built(start, end)
+            self.waiting -= end - start
+            if on_progress is not None and not on_progress(total - self.waiting, total):
+                break
+        return [block for block in found if block is not None]
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

@@ -6,6 +6,7 @@ Statistics cover all commits of the history, so filters do not change them (BM25
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -82,8 +83,7 @@ def rank(view: View, query: str, among: Bools | None = None) -> CommitScores:
             gained += idf * (net > 0)
             lost += idf * (net < 0)
     row *= weight / (best or 1.0)
-    agreement = _agreement(view, query)
-    near = np.maximum(agreement - _FAR, 0.0) / (1 - _FAR)
+    near = np.maximum(agreement(view, query) - _FAR, 0.0) / (1 - _FAR)
     row += _MEANING * weight * near
     row /= _MOST
     if among is not None:
@@ -110,7 +110,19 @@ def strongest(share: Floats, among: Bools) -> Ints:
     return np.flatnonzero(among & (share >= max(_WHOLE, _NEARLY * best)))
 
 
-def _agreement(view: View, query: str) -> Floats:
+def terms_of(view: View, query: str) -> Iterator[tuple[float, bool, Ints, Ints]]:
+    """Yield for each term of a query its idf by weight, True for a word, and its rows and counts in them.
+
+    Guessed compounds of neighbouring words are no words.
+    """
+    for term in read_query(query)[:_MOST_TERMS]:
+        rows, times = view.postings(term.hash)
+        having = int(np.count_nonzero(begins(view.commit_of_row[rows])))
+        idf = min(1.0, term.weight) * float(np.log1p((view.commits - having + 0.5) / (having + 0.5)))
+        yield idf, term.weight >= _NEIGHBOUR, rows, times
+
+
+def agreement(view: View, query: str) -> Floats:
     """Return the share of sign bits that each row shares with the query; 0 for a query without words."""
     vector = static_embedding().embed_query(query)
     bits = np.ascontiguousarray(view.arrays["row_bits"]).view("<u8")
@@ -118,7 +130,7 @@ def _agreement(view: View, query: str) -> Floats:
         return np.zeros(len(bits))
     own = sign_bits(vector).view("<u8")
     differing = np.bitwise_count(bits ^ own).sum(axis=1, dtype=np.int64)
-    agreement: Floats = 1.0 - differing / DIMENSIONS
+    shares: Floats = 1.0 - differing / DIMENSIONS
     # The vector of a text without words is meaningless.
-    agreement[view.arrays["row_length"] == 0] = 0.0
-    return agreement
+    shares[view.arrays["row_length"] == 0] = 0.0
+    return shares

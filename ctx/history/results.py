@@ -48,6 +48,7 @@ class HistoryCoverage:
 
     `passed` pass the filters. `merges`, those at the `edge` of a shallow clone and `unread` ones, whose
     objects are missing, are searched by message only; the changes of `truncated` ones are incomplete.
+    `waiting` commits, older ones, are not indexed yet and were not searched.
     """
 
     commits: int
@@ -57,6 +58,7 @@ class HistoryCoverage:
     truncated: int
     edge: int
     unread: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

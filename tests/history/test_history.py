@@ -201,7 +201,7 @@ def test_a_known_history_is_not_listed_again(
     shutil.rmtree(repo.path / ".git/ctx/history/views")
     with ctx.open(repo.path) as index:
         for _ in range(2):
-            view, _ = open_view(index.repository, index.session.store, repo.id())
+            view, *_ = open_view(index.repository, index.session.store, repo.id())
             assert view.history() == history_of(index.repository, repo.id())
     shutil.rmtree(repo.path / ".git/ctx/history")
     assert answers() == known
@@ -229,6 +229,44 @@ def test_a_view_of_another_commit_is_a_miss(repo: Repo, project: dict[str, bytes
     again = ask(repo.path, "cache", limit=50)
     assert replace(again, seconds=0.0) == replace(whole, seconds=0.0, coverage=again.coverage)
     assert again.coverage.commits == 6
+
+
+def test_the_first_commit_is_the_one_that_is_about_it(repo: Repo):
+    """Tests, documents and later changes with the same words are not the first."""
+    parser = "def parse(text):\n    return text.split()\n"
+    bar = "def progress_bar(length):\n    for done in range(length):\n        show(done, length)\n"
+    repo.commit({"src/parse.py": parser}, "Start a parser")
+    repo.commit({"tests/test_bar.py": "def test_bar():\n    progress_bar_of_loops = None\n"}, "Sketch tests")
+    come = repo.commit({"src/bar.py": bar}, "Add a progress bar for loops")
+    repo.commit({"src/bar.py": bar.replace("show(done, length)", "progress_bar_line(done)")}, "Fix bar")
+    repo.commit({"docs/bar.md": "# Progress bar\n\nA progress bar for loops.\n"}, "Document the bar")
+    answer = ask(repo.path, "progress bar for loops", asks=FIRST)
+    assert found(answer)[0] == come
+    doubted = ask(repo.path, "rainbow of colours", asks=FIRST)
+    assert not doubted.hits or doubted.message
+
+
+def test_reading_can_be_ended(repo: Repo, project: dict[str, bytes]):
+    for number in range(300):
+        repo.commit({"src/count.py": f"lantern = {number}\n"}, f"Count to {number}")
+    asked: list[tuple[int, int]] = []
+
+    def once(done: int, total: int) -> bool:
+        asked.append((done, total))
+        return not done
+
+    with ctx.open(repo.path) as index:
+        index.session.on_commits = once
+        part = index.history("count lantern", limit=1)
+        assert part.hits[0].subject.startswith("Count to ")
+        assert part.coverage.waiting == 306 - part.coverage.commits > 0
+        assert "oldest commit" in (part.message or "")
+        assert "not indexed yet" in (part.message or "")
+        index.session.on_commits = None
+        whole = index.history("parser of invoices", limit=1)
+        assert (whole.coverage.commits, whole.coverage.waiting) == (306, 0)
+        assert whole.coverage.indexed == part.coverage.waiting
+        assert found(whole) == [project["start"]]
 
 
 def test_no_text_is_stored(repo: Repo, project: dict[str, bytes]):

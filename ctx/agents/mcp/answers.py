@@ -72,7 +72,7 @@ def history_search(index: Index, given: dict[str, Any]) -> Reply:
         "commit": answer.commit[:12],
         "commits": known.commits,
         "passedFilters": known.passed,
-        "complete": not (known.edge or known.unread),
+        "complete": not (known.edge or known.unread or known.waiting),
     }
     hits = (_commit_forms(index, hit) for hit in answer.hits)
     nothing = "no commit answers this: ask in other words" + (

@@ -7,6 +7,7 @@ used by caches of many trees.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -23,6 +24,9 @@ from ctx.index import Index
 
 _CALLS = 200
 """Number of calls after which the index is reopened."""
+
+_SECONDS = 30.0
+"""Seconds of indexing a history after which a question is answered from the newest commits."""
 
 Report = Callable[[int, int, str], None]
 """Progress callback: done, total, unit (such as "files")."""
@@ -68,7 +72,14 @@ class Project:
         session = index.session
         if progress is not None:
             session.on_progress = lambda state: progress(state.files_done, state.files_total, "files")
-            session.on_commits = lambda done, total: progress(done, total, "commits")
+        deadline = time.monotonic() + _SECONDS
+
+        def on_commits(done: int, total: int) -> bool:
+            if progress is not None:
+                progress(done, total, "commits")
+            return time.monotonic() < deadline
+
+        session.on_commits = on_commits
         try:
             return _TOOLS[name](index, arguments)
         finally:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import click
@@ -12,6 +16,24 @@ from ctx.errors import NO_HITS
 from ctx.text.pluralize import pluralize
 
 LIMIT = 10
+
+
+@contextmanager
+def interrupted() -> Iterator[Callable[[], bool]]:
+    """Let the first interrupt (Ctrl-C) end the indexing only; yield a function that tells if it came."""
+    came = []
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(came)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @click.command(cls=options.WithPathspecs, options_metavar="[OPTIONS]")
@@ -45,8 +67,8 @@ def command(
     """Find the commits that answer a query.
 
     QUERY is compared with the messages of the commits and with what they changed. The first search indexes
-    the history of HEAD, or of the named revision; later ones add the new commits. The exit status is 0 with
-    commits and 1 without.
+    the history of HEAD, or of the named revision; later ones add the new commits. An interrupt (Ctrl-C) while
+    it is indexed answers from the newest commits. The exit status is 0 with commits and 1 without.
     """
     options.at_most_one({"A revision": revision, "--branch": branch})
     options.at_most_one({"--first": first, "--last": last})
@@ -57,10 +79,13 @@ def command(
     from ctx.history.results import ChangedLines
 
     asks = FIRST if first else LAST if last else None
-    with Counter() as counter, ctx.open(".") as index:
-        index.session.on_commits = lambda done, total: counter.show(
-            f"indexing {done:,} of {pluralize(total, 'commit')}"
-        )
+    with Counter() as counter, ctx.open(".") as index, interrupted() as is_interrupted:
+
+        def on_commits(done: int, total: int) -> bool:
+            counter.show(f"indexing {done:,} of {pluralize(total, 'commit')}{counter.left(done, total)}")
+            return not is_interrupted()
+
+        index.session.on_commits = on_commits
         answer = index.history(
             text,
             CommitFilters(**filters),

@@ -103,6 +103,13 @@ class Counter(Reporter):
         sys.stderr.flush()
         self.is_open = self.in_place
 
+    def left(self, done: int, total: int) -> str:
+        """Return `, about 12 s left` from the time that the first part took; "" before there is one."""
+        if not self.in_place or not 0 < done < total:
+            return ""
+        seconds = max(time.monotonic() - self.start, 1e-3)
+        return f", about {seconds * (total - done) / done:,.0f} s left"
+
     def erase(self) -> None:
         if self.is_open:
             sys.stderr.write("\r\x1b[K")
@@ -136,10 +143,10 @@ class IndexCounter(Counter):
             parts.append(f"about {pluralize(state.tokens, 'token')}")
         if state.tokens and state.cost:
             parts.append(f"about ${state.cost:.2f}")
-        if self.in_place and 0 < state.files_done < state.files_total:
-            left = seconds * (state.files_total - state.files_done) / state.files_done
-            parts.append(f"about {left:,.0f} s left")
-        self.show(", ".join(parts), last=state.files_done >= state.files_total and not self.in_place)
+        self.show(
+            ", ".join(parts) + self.left(state.files_done, state.files_total),
+            last=state.files_done >= state.files_total and not self.in_place,
+        )
 
 
 class JsonLines(Reporter):
