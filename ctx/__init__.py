@@ -87,6 +87,11 @@ def open(
     return Index(path, on_progress=on_progress, on_plan=on_plan)
 
 
+def __dir__() -> list[str]:
+    """Return the public names, not the modules below."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name not in __all__:

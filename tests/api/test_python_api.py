@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,52 @@ def test_an_index_has_these_members() -> None:
     assert len(members) <= 20
     for name in members:
         assert re.search(rf"\b{name}\b", PAGE), name
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the cells of the table below a heading of the page, without its head."""
+    lines = PAGE[PAGE.index(heading) :].splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("|---"))
+    return [line.strip("| ").split(" | ") for line in takewhile(bool, lines[start + 1 :])]
+
+
+def signature(function: Any) -> str:
+    """Return the parameters of a method or class with their defaults, without types."""
+    found = inspect.signature(function)
+    bare = [one.replace(annotation=one.empty) for one in found.parameters.values() if one.name != "self"]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def test_the_page_has_the_signature_of_every_method() -> None:
+    methods = MEMBERS - {"packs", "repository", "session"}
+    listed = {row[0].strip("`") for row in rows("| method of `ctx.Index`")}
+    assert listed == {name + signature(getattr(ctx.Index, name)) for name in methods}
+
+
+def test_the_page_has_the_defaults_of_all_options() -> None:
+    listed = {row[0].strip("`"): re.findall(r"`(\w+)=([^`]+)`", row[1]) for row in rows("| options |")}
+    for name in ("CommitFilters", "ModelOptions", "PackOptions", "UpdateOptions"):
+        given = inspect.signature(getattr(ctx, name)).parameters.values()
+        assert listed.pop(f"ctx.{name}") == [(one.name, repr(one.default)) for one in given]
+    assert listed == {}
+    defaults = [
+        (name, row[1].strip("`")) for row in rows("| option |") for name in re.findall(r"`(\w+)`", row[0])
+    ]
+    of_request = [one for one in inspect.signature(Request).parameters.values() if one.name != "text"]
+    assert defaults == [(one.name, repr(one.default)) for one in of_request]
+
+
+@pytest.mark.parametrize(
+    ("kind", "heading"),
+    [(ctx.Hit, "The attributes of a `ctx.Hit`"), (ctx.Answer, "The attributes of a\n`ctx.Answer`")],
+)
+def test_the_page_has_every_attribute(kind: type, heading: str) -> None:
+    listed = {name for row in rows(heading) for name in re.findall(r"`(\w+)`", row[0])}
+    assert listed == {name for name in dir(kind) if not name.startswith("_")} - {"reader"}
+
+
+def test_dir_has_the_public_names() -> None:
+    assert dir(ctx) == sorted(ctx.__all__)
 
 
 def test_options_are_the_fields_of_a_request(repo: Repo) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -106,18 +105,14 @@ def test_a_pack_without_answers(git_ctx, make_repo):
     assert packs(repo) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_pack_that_cannot_be_stored_is_printed(git_ctx, project):
-    git = project.path / ".git"
-    git.chmod(0o500)
-    try:
-        run = git_ctx("pack", "--task", TASK, "--stdout", cwd=project.path)
+    git_ctx("index", cwd=project.path)
+    (project.path / ".git/ctx/packs").write_text("in the way of the directory\n")
+    for output in ((), ("--stdout",)):
+        run = git_ctx("pack", "--task", TASK, *output, cwd=project.path)
         assert run.status == 0
         assert "def renew_session" in run.text
-        assert "not kept" in run.err
-        assert git_ctx("pack", "--task", TASK, cwd=project.path).status == 128
-    finally:
-        git.chmod(0o700)
+        assert "warning: the pack is not stored: " in run.err
 
 
 def test_a_range_and_a_log(git_ctx, project):
