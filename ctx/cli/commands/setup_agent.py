@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from shutil import which
 from typing import Any
 
@@ -97,7 +98,7 @@ def command(
         if named[component]:
             note(f"{agent} has no place for {component} with --{scope}")
     if which("git-ctx") is None:
-        note("git-ctx is not on the PATH, so agents cannot start it: add its directory")
+        note(f"git-ctx is not on the PATH, so agents cannot start it: add {directory()}")
     run = agent_plan.Run(scope, root, **how)._replace(dry_run=how["dry_run"] or print_instructions)
     record = agent_plan.record_of(run)
     plan = agent_plan.show_and_write(
@@ -123,6 +124,16 @@ def server_is_there() -> bool:
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None and find_spec("bpe_openai") is not None
+
+
+def directory() -> str:
+    """Return the directory of the program, in words if it is not found."""
+    from ctx.maintenance.hooks.registration import program as find
+
+    try:
+        return os.path.dirname(find())
+    except CtxError:
+        return "its directory"
 
 
 def program(scope: str) -> str:

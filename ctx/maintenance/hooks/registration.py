@@ -40,8 +40,8 @@ def program() -> str:
         if os.path.basename(path) == "git-ctx" and os.access(path, os.X_OK):
             return os.path.abspath(path)
     raise CtxError(
-        "hooks need the program `git-ctx`, which was not found; install it, for example with "
-        "`pipx install git-ctx`, and run the command again"
+        "hooks need the program `git-ctx`, which was not found: put its directory on the PATH and run the "
+        "command again"
     )
 
 

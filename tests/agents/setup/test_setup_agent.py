@@ -168,8 +168,11 @@ def test_project_files_contain_no_path_of_this_machine(repo, git_ctx):
 
 def test_note_if_the_program_is_not_on_the_path(repo, git_ctx, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    done = git_ctx("setup-agent", "--agent", "claude", "--yes")
-    assert (done.status, "git-ctx is not on the PATH" in done.err) == (0, True)
+    done = git_ctx("setup-agent", "--agent", "claude", "--yes", program=SCRIPT)
+    assert done.status == 0
+    assert (
+        f"git-ctx is not on the PATH, so agents cannot start it: add {os.path.dirname(SCRIPT)}\n" in done.err
+    )
 
 
 def test_files_that_were_set_up_on_another_machine_are_repaired(make_repo, git_ctx, tmp_path):
