@@ -162,7 +162,7 @@ def test_the_first_push_lists_its_contents(ada: Repo, bob: Repo) -> None:
     assert git_ctx(ada.path, "push").out == "origin already has all of it\n"
 
 
-def test_messages_name_the_remote(ada: Repo, bob: Repo, remote: Path) -> None:
+def test_messages_name_the_remote(ada: Repo, bob: Repo, remote: Path, tmp_path: Path) -> None:
     """By its name, or by its address without user and password."""
     ada.git("remote", "rename", "origin", "team")
     assert "the index is published on team: paths" in git_ctx(ada.path, "push", "team").err
@@ -171,6 +171,10 @@ def test_messages_name_the_remote(ada: Repo, bob: Repo, remote: Path) -> None:
     assert git_ctx(bob.path, "fetch").out == "nothing to fetch from origin: all clusters are here\n"
     found = git_ctx(ada.path, "push", "team", "--compact", "--keep-last", "1")
     assert found.out == "dropped 0 of 1 snapshot and 0 clusters from team\n"
+    carl = clone(remote, tmp_path / "carl")
+    assert "\nfetched " in git_ctx(carl.path, "init", "--fetch").out
+    git(remote, "update-ref", "-d", REF)
+    assert "\norigin has no published index\n" in git_ctx(carl.path, "init", "--fetch").out
     for command in ("push", "fetch"):
         assert done(bob.path, command)["remoteName"] == "origin"
         run = git_ctx(bob.path, command, "http://user:password@127.0.0.1:9/x.git")

@@ -57,11 +57,10 @@ def command(
                 for revision in revisions or (None,):
                     index.session.index(revision, trigger="fetch", ask_model=False)
     warn(report)
-    if report.whole and not silent:
+    if report.whole and report.own.fetched and not silent:
         note(f"{report.remote} can send its index only as a whole, so all of it is fetched")
-    lines = summary(report) if report.published else [f"{report.remote} has no published index"]
     status = 0 if report.published else NOTHING_PUBLISHED
-    return Result(fields(report), [] if silent else lines, status)
+    return Result(fields(report), [] if silent else summary(report), status)
 
 
 def warn(report: FetchReport) -> None:
@@ -106,6 +105,8 @@ def refused(clusters: Sequence[tuple[bytes, str]]) -> list[dict[str, str]]:
 
 def summary(report: FetchReport) -> list[str]:
     """Return the result as one line, and a second one for a model service."""
+    if not report.published:
+        return [f"{report.remote} has no published index"]
     service = report.service
     return [
         line_of(report.own, report.remote),

@@ -8,7 +8,7 @@ import click
 
 from ctx.cli.commands import hook_output, options
 from ctx.cli.commands.index import tell
-from ctx.cli.commands.printing import print_result
+from ctx.cli.commands.printing import print_lines, print_result
 from ctx.cli.commands.progress import reporter_for
 from ctx.errors import NothingCommitted
 
@@ -42,10 +42,13 @@ def command(no_index: bool, dry_run: bool, force: bool, fetch: bool, as_json: bo
             return 0
         try:
             if fetch:
-                from ctx.cli.commands.fetch import warn
+                from ctx.cli.commands.fetch import summary, warn
                 from ctx.share.fetch import fetch as take
 
-                warn(take(index.session, None, may_ask=sys.stdin.isatty()))
+                fetched = take(index.session, None, may_ask=sys.stdin.isatty())
+                warn(fetched)
+                if not as_json:
+                    print_lines(summary(fetched))
             report = index.index(trigger="init")
         except NothingCommitted:
             if not as_json:
