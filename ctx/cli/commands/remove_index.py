@@ -35,6 +35,7 @@ def command(yes: bool, remote: str | None, as_json: bool) -> int:
             from ctx.share.transport import ShareRepository
 
             share = ShareRepository(index.repository, index.session.store, remote)
+            remote = share.remote.shown
             if asks and not agreed(f"Remove {REF} from {remote}, for everybody who uses it?"):
                 return NOT_REMOVED
             with share.locked():
