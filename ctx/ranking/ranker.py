@@ -24,8 +24,9 @@ from ctx.ranking.translated import weights_in_tree
 from ctx.ranking.tuning import PLAIN, TextOf, Tuning
 from ctx.ranking.verbatim import verbatim_shares
 from ctx.storage.arrays import Bools, Floats, Ints, begins, highest
-from ctx.storage.records import TEST
+from ctx.storage.records import KIND, TEST
 from ctx.storage.views import paths
+from ctx.types import KINDS
 
 POOL = 50
 """Lowest number of files scored by the trees; ties with the last are included."""
@@ -68,6 +69,14 @@ _PRIOR_AGAIN = 0.1
 """Share of a file's loss by its kind that the sum of both rankers takes back."""
 _NEXT_DEFINITION = 1.5
 """Loss of each further definition of the same file, in the same units."""
+_TYPES = ("class", "interface", "struct", "enum", "trait", "impl", "object", "module")
+_LOST_BY_KIND = np.array(
+    [
+        0.7 if kind in ("block", "type", "constant", "field") else 0.4 if kind in _TYPES else 0.0
+        for kind in KINDS
+    ]
+)
+"""Loss of a definition by its kind, in the same units: people ask for what is done, and so for functions."""
 _RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]
 """Features whose sum selects the rows of a file that the trees score."""
 _ROUNDED = 1e-6
@@ -236,6 +245,7 @@ def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
     flags = pool.corpus.view.file_flags[pool.candidates.files]
     lost = priors_of(pool.query.requested, pool.query.is_symbol).get(paths.TEST, 0.0)
     gains = gains - lost * (((pool.corpus.kinds[rows] & TEST) > 0) & ((flags & paths.TEST) == 0)[owner])
+    gains = gains - _LOST_BY_KIND[pool.corpus.kinds[rows] & KIND]
     at = np.arange(len(rows)) if pool.only is None else pool.only[rows].nonzero()[0]
     rule = table[:, _RULE].sum(axis=1) + gains
     at = at[_worthiest(owner[at], rule[at], max(ROWS, limit))]

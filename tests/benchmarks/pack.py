@@ -243,7 +243,7 @@ def mapped(
 
 def _hits(trees: Trees, view: View, text: str) -> list[tuple[Hit, str]]:
     records = partial(trees.index.session.record, view)
-    hits, _ = search_view(view, records, text, _HITS, FileFilter(trees.index.repository))
+    hits = search_view(view, records, text, _HITS, FileFilter(trees.index.repository)).hits
     return [(hit, trees.index.session.text(hit) or "") for hit in hits]
 
 

@@ -61,7 +61,7 @@ class Ours:
         return [self._shown(view, query, filters, tuning) for query in queries]
 
     def _shown(self, view: View, query: str, filters: FileFilter, tuning: Tuning) -> Results:
-        hits, _ = search_view(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning)
+        hits = search_view(view, self.parents.records(view), query, LIMIT, filters, tuning=tuning).hits
         found: Results = []
         blobs = self._repository.read_blobs([bytes.fromhex(hit.blob) for hit in hits])
         for hit, blob in zip(hits, blobs, strict=True):
