@@ -26,6 +26,7 @@ from ctx.ranking.verbatim import verbatim_shares
 from ctx.storage.arrays import Bools, Floats, Ints, begins, highest
 from ctx.storage.records import KIND, TEST
 from ctx.storage.views import paths
+from ctx.text.query import joined_terms
 from ctx.types import KINDS
 
 POOL = 50
@@ -141,14 +142,36 @@ def rank(
 
 
 def adapt(query: Query, corpus: Corpus, tuning: Tuning) -> Query:
-    """Return the query as it is ranked: without evidence left out, translated words weighted for the tree."""
-    query = tuning.read(query)
+    """Return the query as it is ranked: without evidence left out, translated words weighted for the tree.
+
+    Words that the tree writes as one or as two, unlike the query, are added.
+    """
+    query = _with_joined(tuning.read(query), corpus)
     if not query.alternatives:
         return query
     occurs = np.zeros(len(query.terms), dtype=bool)
     occurs[corpus.find(query.hashes).term] = True
     weights = weights_in_tree(query.weights, query.alternatives, occurs)
     return query._replace(weights=weights, words=plain_words(query.terms, weights))
+
+
+def _with_joined(query: Query, corpus: Corpus) -> Query:
+    """Return a query with the other spellings of its words that the tree has.
+
+    "time condition" is `timecondition` too, "urlencoded" is `url_encoded` too.
+    """
+    other = joined_terms(query.terms)
+    if not other:
+        return query
+    found = np.unique(corpus.find(np.array([term.hash for term in other], dtype=np.int64)).term)
+    if not len(found):
+        return query
+    terms = [*query.terms, *(other[one] for one in found.tolist())]
+    return query._replace(
+        terms=terms,
+        hashes=np.array([term.hash for term in terms], dtype=np.int64),
+        weights=np.append(query.weights, [term.weight for term in terms[len(query.terms) :]]),
+    )
 
 
 def read_pool(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +18,10 @@ _IGNORED = STOP_WORDS | _QUESTION_FILLERS
 _TOKEN = re.compile(r"[^\W_]\w*|_+\w+")
 _NEIGHBOUR = 0.5
 """Weight of two neighbouring words tried as one compound."""
+
+
+_SHORTEST_JOINED = 6
+"""Least number of letters of two words written as one."""
 
 
 WORD, IDENTIFIER, TRANSLATION = "word", "identifier", "translation"
@@ -79,6 +84,23 @@ def read_query(text: str) -> list[Term]:
         hashed = compound_hash(ascii_words(name))
         if hashed not in found or compounds[name] > found[hashed].weight:
             found[hashed] = Term(name, hashed, compounds[name], IDENTIFIER)
+    return list(found.values())
+
+
+def joined_terms(terms: Sequence[Term]) -> list[Term]:
+    """Return other spellings of the terms of a query: two words as one, and one as two that are a name."""
+    known = {term.hash for term in terms}
+    found: dict[int, Term] = {}
+    for term in terms:
+        if not term.word.isascii() or term.origin == TRANSLATION:
+            continue
+        if term.origin == IDENTIFIER:
+            word = term.word.replace("_", "").lower()
+            hashed = term_hash(word)
+        else:
+            word, hashed = term.word, compound_hash([term.word])
+        if hashed not in known and len(word) >= _SHORTEST_JOINED:
+            found[hashed] = Term(word, hashed, _NEIGHBOUR, IDENTIFIER, term.word)
     return list(found.values())
 
 
