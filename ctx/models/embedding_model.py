@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
@@ -15,16 +15,13 @@ import numpy.typing as npt
 
 from ctx import chunking
 from ctx.chunking.grammar_version import grammar_version
-from ctx.errors import Damaged, Decoding, StoreUnusable, UsageError
+from ctx.errors import Damaged, Decoding, StoreUnusable
 from ctx.git.repository import Repository
-from ctx.models.addresses import full_address
 from ctx.models.centre import Reference
 from ctx.models.ledger import Ledger
 from ctx.models.model_files import CONFIRMED, PROBE, Journal, TruncatedTexts
-from ctx.models.precision import check_form
-from ctx.models.presets import DIALECTS
-from ctx.models.settings import EmbedderSettings, embedder_settings, former_addresses
-from ctx.models.stored_settings import by_age, recalled, remember, stored_as
+from ctx.models.settings import EmbedderSettings, embedder_settings
+from ctx.models.stored_settings import remember, stored_as
 from ctx.storage.arrays import decode, encode
 from ctx.storage.cluster_store import ClusterStore
 from ctx.storage.clusters import StoredCluster
@@ -79,10 +76,6 @@ class EmbeddingModel:
             known = self._of_views[id(view)] = view, made
         kept: Kept = known[1]
         return kept
-
-    def has_answered(self, url: str) -> bool:
-        """Return True if this model has answered at an address before."""
-        return os.path.exists(self._confirmation(full_address(url, DIALECTS[self.settings.dialect])))
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -162,63 +155,29 @@ class EmbeddingModel:
 
 
 class Models:
-    """Cache of embedding models; emptied when a setting changes."""
+    """The configured embedding model, kept until a setting changes."""
 
     def __init__(self, repository: Repository, store: Store) -> None:
         self.repository = repository
         self.store = store
-        self._models: dict[EmbedderSettings, EmbeddingModel] = {}
+        self._model: EmbeddingModel | None = None
         self._digest = b""
 
     @property
     def configured(self) -> EmbeddingModel | None:
         """The configured embedder with its stored vectors, or None. Raises UsageError."""
-        settings = embedder_settings(self.repository.settings)
-        return None if settings is None else self.of(settings)
-
-    def of(self, settings: EmbedderSettings) -> EmbeddingModel:
-        """Return the model with these settings, cached."""
         now = self.repository.settings.digest
         if now != self._digest:
             # Proxies, certificates and permissions are settings too.
             self.close()
+            settings = embedder_settings(self.repository.settings)
+            if settings is not None:
+                self._model = EmbeddingModel(self.repository, self.store, settings)
             self._digest = now
-        if settings not in self._models:
-            self._models[settings] = EmbeddingModel(self.repository, self.store, settings)
-        return self._models[settings]
+        return self._model
 
     def close(self) -> None:
-        """Close the connections of all models."""
-        while self._models:
-            self._models.popitem()[1].close()
-
-
-def previous_models(models: Models, now: EmbeddingModel) -> Iterator[tuple[EmbeddingModel, bool]]:
-    """Yield other models with stored vectors, the last written first, each with True if it is reachable.
-
-    It is if it has answered at a configured address; requests must not be sent to the others.
-    """
-    settings = now.settings
-    addresses = (settings.url, settings.query_url, *former_addresses(models.repository.settings))
-    for descriptor in by_age(models.store):
-        model = _recalled_model(models, descriptor, settings)
-        if model is None or model.descriptor == now.descriptor:
-            continue
-        known = [one for one in addresses if model.has_answered(one)]
-        if known:
-            query_url = settings.query_url if settings.query_url in known else known[0]
-            model = models.of(model.settings._replace(url=known[0], query_url=query_url))
-        yield model, bool(known)
-
-
-def _recalled_model(models: Models, descriptor: str, now: EmbedderSettings) -> EmbeddingModel | None:
-    """Return the model of a descriptor, None unless its stored settings match and its reference is stored."""
-    values = recalled(models.store, descriptor)
-    if values is None or values["dialect"] not in DIALECTS:
-        return None
-    try:
-        check_form(values["dimensions"], values["precision"])
-    except UsageError:
-        return None
-    model = models.of(now._replace(price=0.0, **values))
-    return model if str(model.descriptor) == descriptor and model.reference is not None else None
+        """Close the connections of the model."""
+        if self._model is not None:
+            self._model.close()
+        self._model, self._digest = None, b""

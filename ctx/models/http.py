@@ -71,10 +71,6 @@ class TooSlow(Exception):
     """The service did not answer a request of this size in time; the caller sends less."""
 
 
-class NoAnswer(ServiceFailed):
-    """The service did not answer any of the attempts."""
-
-
 class _TimedOut(Exception):
     """An answer was not complete in time."""
 
@@ -199,7 +195,7 @@ class Service:
         import httpx
 
         waits = WAITS[:1] if self.is_optional else WAITS
-        failure, silent, tries = "", True, 0
+        failure, tries = "", 0
         for attempt in range(len(waits) + 1):
             self._wait_for_turn()
             if self._budget.left() <= 0:
@@ -208,7 +204,6 @@ class Service:
             wait = backoff(attempt, random.random())
             try:
                 answer = self._send(body, texts)
-                silent = False
             except (_TimedOut, httpx.ReadTimeout) as error:
                 failure = "no complete answer in time"
                 if divisible:
@@ -241,7 +236,7 @@ class Service:
             failure += f"; a search waits {self._budget.seconds:g} seconds (ctx.modelTimeout)"
         else:
             failure += f" ({tries} times)" if tries > 1 else " (once)"
-        raise (NoAnswer if silent else ServiceFailed)(f"{self.url} failed: {failure}")
+        raise ServiceFailed(f"{self.url} failed: {failure}")
 
     def _send(self, body: Any, texts: int) -> _Answer:
         import httpx

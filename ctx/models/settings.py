@@ -121,11 +121,6 @@ def embedder_settings(settings: Settings) -> EmbedderSettings | None:
     )
 
 
-def former_addresses(settings: Settings) -> list[str]:
-    """Return the addresses for earlier models (`ctx.embedder.formerUrl`). Raises UsageError."""
-    return [address(url) for url in settings.get_all("ctx.embedder.formerUrl")]
-
-
 def reranker_settings(settings: Settings) -> ServiceSettings | None:
     """Return the configured reranker, or None. Raises UsageError."""
     found = _service_settings(settings, "reranker", 50)

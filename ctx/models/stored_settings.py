@@ -1,6 +1,6 @@
 """Settings of requests to model services, stored beside their vectors; no address and no key.
 
-A previously configured model can answer queries with them while a new one is indexed.
+They name a model in the status, and lead to vectors whose descriptor has other settings of queries.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TYPES: dict[str, type] = {
 
 
 def remember(store: Store, folder: str, settings: EmbedderSettings) -> None:
-    """Store the settings for queries to this model; do nothing if the store is not writable."""
+    """Store the settings of requests to this model; do nothing if the store is not writable."""
     path = os.path.join(folder, MODEL)
     values = {name: getattr(settings, name) for name in _TYPES}
     if _read(path) == values | {"named": settings.named}:
@@ -61,7 +61,7 @@ def stored_as(
     """
     if recalled(store, name(settings)) is not None:
         return settings
-    for descriptor in by_age(store):
+    for descriptor in _by_age(store):
         values = recalled(store, descriptor)
         other = settings if values is None else settings._replace(named=values["named"])
         # The descriptor includes everything that document vectors depend on.
@@ -70,7 +70,7 @@ def stored_as(
     return settings
 
 
-def by_age(store: Store) -> list[str]:
+def _by_age(store: Store) -> list[str]:
     """Return the descriptors of all models, the most recently written first."""
     views = os.path.join(store.path, "views")
     found: list[tuple[float, str]] = []

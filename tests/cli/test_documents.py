@@ -128,7 +128,7 @@ def test_manual_has_every_setting_and_no_other():
     tagged = re.findall(r"^\.TP\n(ctx\..*)$", section(".SH CONFIGURATION"), re.MULTILINE)
     listed = {name for line in tagged for name in line.split(", ")}
     assert listed == constants() | recorded.read
-    of_services = recorded.read | {"ctx.embedder.formerUrl", "ctx.modelTimeout", "ctx.allowInsecure"}
+    of_services = recorded.read | {"ctx.modelTimeout", "ctx.allowInsecure"}
     page = set(re.findall(r"\w+", (ROOT / "docs/model-services.md").read_text(encoding="utf-8")))
     assert [name for name in of_services if name.rpartition(".")[2] not in page] == []
 

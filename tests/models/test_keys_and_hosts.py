@@ -47,20 +47,12 @@ def test_one_host_needs_one_key(project: Repo, service: Service) -> None:
     assert keys(service) == {"Bearer shared"}
 
 
-def test_a_former_or_another_address_does_not_get_the_key_of_now(project: Repo, service: Service) -> None:
-    configure(project, service, model="old")
-    assert git_ctx(project.path, "index").status == 0
-    with Service() as other, Service() as queries:
-        configure(project, other, model="new", queryUrl=queries.url)
-        project.git("config", "ctx.embedder.formerUrl", service.url)
-        project.git("config", "ctx.catchUp", "never")
-        service.requests.clear()
-        run = git_ctx(project.path, "search", QUERY, "--json-output", GIT_CTX_API_KEY="for-new")
-        assert run.json["rankedWith"] == ["old"]
-        assert keys(service) == {None}
-        git_ctx(project.path, "index", GIT_CTX_API_KEY="for-new")
-        git_ctx(project.path, "search", QUERY, GIT_CTX_API_KEY="for-new")
-        assert keys(other) == {"Bearer for-new"}
+def test_another_address_does_not_get_the_key(project: Repo, service: Service) -> None:
+    with Service() as queries:
+        configure(project, service, queryUrl=queries.url)
+        git_ctx(project.path, "index", GIT_CTX_API_KEY="for-documents")
+        git_ctx(project.path, "search", QUERY, GIT_CTX_API_KEY="for-documents")
+        assert keys(service) == {"Bearer for-documents"}
         assert keys(queries) == {None}
 
 

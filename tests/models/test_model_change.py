@@ -1,16 +1,15 @@
-"""Changing the model: the previous one answers until all new vectors are stored, if that is allowed."""
+"""Changing the model: the embedded model answers until all new vectors are stored."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from repositories import Repo
 from service import Service, drop, status
-from service_project import configure, git_ctx, source
+from service_project import configure, git_ctx
 
 import ctx
 from ctx.git.settings import Settings
@@ -45,13 +44,14 @@ def model_file(repo: Repo) -> Path:
     return found
 
 
-def test_the_previous_model_answers_until_the_new_one_is_complete(changed: Repo, service: Service) -> None:
+def test_the_embedded_model_answers_until_the_new_one_is_complete(changed: Repo, service: Service) -> None:
+    before = len(service.requests)
     answer = search(changed)
-    assert answer["rankedWith"] == ["old"]
-    assert "no vectors of new yet, and old answered as before" in answer["message"]
+    assert answer["rankedWith"] == []
+    assert "no vectors of new yet, and the embedded model answered" in answer["message"]
     assert "git ctx index" in answer["message"]
     assert answer["results"][0]["symbol"] == "invoice_candle"
-    assert set(asked(service)) == {"old"}
+    assert len(service.requests) == before
     assert git_ctx(changed.path, "index").status == 0
     answer = search(changed)
     assert (answer["rankedWith"], answer["message"]) == (["new"], None)
@@ -80,50 +80,11 @@ def test_both_are_in_the_status_and_the_old_one_goes_when_told(changed: Repo, se
     assert not list((changed.path / ".git/ctx").rglob(f"{old}/*"))
 
 
-@pytest.mark.parametrize(("name", "value"), [("dimensions", "32"), ("precision", "int8")])
-def test_models_of_the_same_name_are_distinguished_by_descriptor(
-    changed: Repo, service: Service, name: str, value: str
-) -> None:
-    """Also if only the form of its vectors changes."""
-    configure(changed, service, model="old", **{name: value})
-    answer = search(changed)
-    (ranked_with,) = answer["rankedWith"]
-    assert ranked_with.startswith("CODE_BLOCKS-old-64-bit-")
-    assert f"{ranked_with} answered as before" in answer["message"]
-    assert answer["results"][0]["symbol"] == "invoice_candle"
-
-
-def test_another_server_means_that_the_first_one_is_not_asked(changed: Repo, service: Service) -> None:
-    """Unless the user has configured its address."""
-    before = len(service.requests)
-    with Service() as other:
-        configure(changed, other, model="new")
-        answer = search(changed)
-        assert answer["rankedWith"] == []
-        assert "ctx.embedder.formerUrl" in answer["message"]
-        assert len(service.requests) == before
-        assert other.requests == []
-        changed.git("config", "--add", "ctx.embedder.formerUrl", "http://127.0.0.1:9/nobody")
-        changed.git("config", "--add", "ctx.embedder.formerUrl", service.url)
-        assert search(changed)["rankedWith"] == ["old"]
-        assert asked(service)[before:] == ["old"]
-        assert other.requests == []
-
-
-def test_an_address_at_which_the_model_never_answered_is_not_asked_for_it(
-    changed: Repo, service: Service
-) -> None:
-    with Service() as other:
-        configure(changed, other, model="new")
-        changed.git("config", "ctx.embedder.formerUrl", other.url + "/v1")
-        assert search(changed)["rankedWith"] == []
-        assert other.requests == []
-
-
 @pytest.mark.parametrize("way", ["away", "refuses", "offline", "unset"])
 def test_the_embedded_model_answers_if_no_request_is_possible_or_allowed(
     changed: Repo, service: Service, way: str
 ) -> None:
+    assert git_ctx(changed.path, "index").status == 0
     before = len(service.requests)
     if way == "away":
         service.always = status(503, "gone home")
@@ -143,7 +104,7 @@ def test_the_embedded_model_answers_if_no_request_is_possible_or_allowed(
 
 
 def test_a_search_waits_once_for_an_unresponsive_server(changed: Repo, service: Service) -> None:
-    """The new model embeds the few missing texts; the previous one has the same address."""
+    """The model embeds the few missing texts."""
     changed.git("config", "--unset", "ctx.catchUp")
     before = len(service.requests)
     service.always = drop
@@ -151,34 +112,24 @@ def test_a_search_waits_once_for_an_unresponsive_server(changed: Repo, service: 
     assert answer["rankedWith"] == []
     assert "the embedded model answered" in answer["message"]
     assert asked(service)[before:] == ["new", "new"]
-    # One that answers, if only to say that it has no such model, is worth a question to the one before.
-    service.always = lambda request: request.body["model"] == "new" and status(404, "no model")(request)
-    answer = search(changed)
-    assert answer["rankedWith"] == ["old"]
-    assert "no model" in answer["message"]
 
 
-@pytest.mark.parametrize("wrong", ["damaged", "another model", "a type", "a dialect", "nothing", "a field"])
+@pytest.mark.parametrize("wrong", ["damaged", "a type", "nothing", "a field"])
 def test_stored_settings_of_a_model_are_validated(changed: Repo, service: Service, wrong: str) -> None:
+    """The status then names the model by its descriptor."""
     file = model_file(changed)
     arrays, meta = decode(file.read_bytes())
-    values = meta["settings"]
     if wrong == "damaged":
         file.write_bytes(file.read_bytes()[:-5])
     else:
-        values |= {
-            "another model": {"model": "older"},
-            "a type": {"dimensions": "64"},
-            "a dialect": {"dialect": "french"},
+        meta["settings"] |= {
+            "a type": {"dimensions": "64", "model": "forged"},
             "nothing": {"model": None},
-            "a field": {"url": "http://127.0.0.1:9/"},
+            "a field": {"url": "http://127.0.0.1:9/", "model": "forged"},
         }[wrong]
         file.write_bytes(encode(arrays, meta))
-    before = len(service.requests)
-    answer = search(changed)
-    assert answer["rankedWith"] == []
-    assert "the embedded model answered" in answer["message"]
-    assert len(service.requests) == before
+    models = git_ctx(changed.path, "status", "--json-output").json["remoteModels"]
+    assert [one["model"] for one in models] == ["new", "old"]
 
 
 def test_neither_an_address_nor_a_key_is_kept(changed: Repo, service: Service) -> None:
@@ -190,30 +141,11 @@ def test_neither_an_address_nor_a_key_is_kept(changed: Repo, service: Service) -
     assert b"127.0.0.1" not in everything
 
 
-def test_work_goes_on_with_the_model_before(make_repo: Callable[..., Repo], service: Service) -> None:
-    """The previous model embeds later edits while too many vectors of the new one are missing."""
-    repo = make_repo()
-    repo.commit({f"src/part{number}.py": source(f"part{number}", 4) for number in range(18)})
-    configure(repo, service, model="old")
-    git_ctx(repo.path, "index")
-    configure(repo, service, model="new")
-    before = len(service.texts())
-    repo.write({"src/part3.py": source("part3", 4).replace("part3 of a bridge", "lighthouse keeper")})
-    answer = git_ctx(repo.path, "search", "lighthouse keeper", "--json-output").json
-    assert answer["rankedWith"] == ["old"]
-    assert answer["results"][0]["symbol"] == "part3_bridge"
-    assert [text.splitlines()[0] for text in service.texts()[before:]][-2:] == [
-        "Filepath: src/part3.py",
-        "lighthouse keeper",
-    ]
-    assert set(asked(service)) == {"old"}
-
-
 def test_a_process_that_goes_on_sees_the_change(changed: Repo, service: Service, monkeypatch: Any) -> None:
     """An MCP server keeps its index open and reads the settings for each call."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with ctx.open(changed.path) as index:
-        assert index.search(QUERY).ranked_with == ("old",)
+        assert index.search(QUERY).ranked_with == ()
         changed.git("config", "ctx.embedder.model", "old")
         index.repository.__dict__.pop("settings")
         answer = index.search(QUERY)
@@ -240,7 +172,7 @@ QUERY_ONLY = {"instruction": "Find the code", "queryPrefix": "q: ", "queryTask":
 
 
 def test_settings_of_queries_embed_nothing_again(project: Repo, service: Service) -> None:
-    """The next query uses the new value; previous models keep their own."""
+    """The next query uses the new value."""
     assert git_ctx(project.path, "index").status == 0
     before = len(service.texts())
     configure(project, service, **QUERY_ONLY)

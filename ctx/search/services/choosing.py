@@ -1,7 +1,7 @@
-"""Choosing the model service of an answer: the configured one, else one that was configured before.
+"""Choosing the model of an answer: the configured service, or the embedded model alone.
 
-A model is used only if it has the vectors of everything that is searched. A few missing vectors are embedded
-at once; an answer does not wait for more.
+A service is used only if it has the vectors of everything that is searched. A few missing vectors are
+embedded at once; an answer does not wait for more.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.errors import CtxError, Damaged
 from ctx.indexing.vectors.indexing import VectorIndexer
-from ctx.models.embedding_model import previous_models
-from ctx.models.http import NoAnswer, TimeBudget
-from ctx.models.ledger import host_of
-from ctx.models.precision import is_absolute
+from ctx.models.http import TimeBudget
 from ctx.ranking.vector_search import VectorSearch
 from ctx.search.hits import corpus_of
 from ctx.session import take_shared
@@ -65,51 +62,15 @@ class _UnusableError(Exception):
         self.remedy = remedy
 
 
-def choose(
-    session: SearchSession, searched: Sequence[Searched], budget: TimeBudget, *, absolute: bool = False
-) -> Choice:
-    """Return the model to answer with; with `absolute`, one whose scores are comparable between queries.
-
-    Raises UsageError.
-    """
+def choose(session: SearchSession, searched: Sequence[Searched], budget: TimeBudget) -> Choice:
+    """Return the model to answer with. Raises UsageError."""
     wanted = session.embedding_model
     if wanted is None:
         return Choice(None, [], [])
     try:
         return Choice(wanted, _near(session, wanted, searched, budget), [])
-    except _UnusableError as found:
-        why = found
-    hosts = {host_of(url) for url in (wanted.settings.url, wanted.settings.query_url)}
-    unreachable = []
-    for model, is_reachable in previous_models(session.models, wanted):
-        if not is_reachable:
-            unreachable.append(model)
-            continue
-        if absolute and not is_absolute(model.settings.precision):
-            continue
-        if isinstance(why.__cause__, NoAnswer) and host_of(model.settings.query_url) in hosts:
-            continue  # wait at most once for one server
-        try:
-            near = _near(session, model, searched, budget)
-        except _UnusableError:
-            continue
-        name = name_beside(model, wanted)
-        return Choice(model, near, [f"{why}, and {name} answered as before{why.remedy}"])
-    said = [f"{why}, and the embedded model answered{why.remedy}"]
-    trees = [part.view.tree for one in searched for part in one.parts if part.home is session]
-    said += [
-        f"{name_beside(model, wanted)} has vectors of all of it, and answers meanwhile where "
-        "ctx.embedder.formerUrl names its address"
-        for model in unreachable
-        if all(model.snapshots.covered(tree) for tree in trees)
-    ]
-    return Choice(None, [], said)
-
-
-def name_beside(model: EmbeddingModel, other: EmbeddingModel) -> str:
-    """Return the name of a model, or its descriptor if the other one has the same name."""
-    name = model.settings.model
-    return str(model.descriptor) if name == other.settings.model else name
+    except _UnusableError as why:
+        return Choice(None, [], [f"{why}, and the embedded model answered{why.remedy}"])
 
 
 def _near(

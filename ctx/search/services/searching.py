@@ -36,7 +36,7 @@ from ctx.ranking.query import Query
 from ctx.ranking.ranker import RankedRow
 from ctx.ranking.vector_search import VectorMatch
 from ctx.search.hits import FileFilter, Mask, search_view
-from ctx.search.services.choosing import Searched, choose, name_beside
+from ctx.search.services.choosing import Searched, choose
 from ctx.storage.views.view import View
 from ctx.text.pluralize import pluralize
 from ctx.types import Hit, ModelOptions, RankedHits
@@ -96,7 +96,7 @@ class ServiceSearch:
 
         Raises CtxError if a threshold is given and no scores exist that it applies to.
         """
-        choice = choose(self._session, self._searched, self._budget, absolute=self._needs_vectors)
+        choice = choose(self._session, self._searched, self._budget)
         self._messages += choice.said
         model = choice.model
 
@@ -133,8 +133,7 @@ class ServiceSearch:
         except CtxError as error:
             self._messages.append(f"{error}; the embedded model answered")
             return None
-        wanted = self._session.embedding_model
-        name = model.settings.model if wanted in (None, model) else name_beside(model, wanted)
+        name = model.settings.model
         if name not in self._ranked_with:
             self._ranked_with.append(name)
         return found
