@@ -20,8 +20,8 @@ _NEIGHBOUR = 0.5
 """Weight of two neighbouring words tried as one compound."""
 
 
-_SHORTEST_JOINED = 6
-"""Least number of letters of two words written as one."""
+_SHORTEST_PART = 3
+"""Least number of letters of each of two words that may be written as one."""
 
 
 WORD, IDENTIFIER, TRANSLATION = "word", "identifier", "translation"
@@ -94,13 +94,17 @@ def joined_terms(terms: Sequence[Term]) -> list[Term]:
     for term in terms:
         if not term.word.isascii() or term.origin == TRANSLATION:
             continue
+        word = term.word.replace("_", "").lower()
+        if len(word) < 2 * _SHORTEST_PART:
+            continue
         if term.origin == IDENTIFIER:
-            word = term.word.replace("_", "").lower()
-            hashed = term_hash(word)
+            other = {word: term_hash(word)}
         else:
-            word, hashed = term.word, compound_hash([term.word])
-        if hashed not in known and len(word) >= _SHORTEST_JOINED:
-            found[hashed] = Term(word, hashed, _NEIGHBOUR, IDENTIFIER, term.word)
+            parts = ((word[:at], word[at:]) for at in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1))
+            other = {"_".join(two): compound_hash(two) for two in parts}
+        for name, hashed in other.items():
+            if hashed not in known:
+                found[hashed] = Term(name, hashed, _NEIGHBOUR, IDENTIFIER, term.word)
     return list(found.values())
 
 
