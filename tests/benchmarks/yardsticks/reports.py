@@ -3,11 +3,13 @@
     python tests/benchmarks/yardsticks/reports.py collect CHECKOUTS
     python tests/benchmarks/yardsticks/reports.py run CHECKOUTS OUT [--only NAME …]
     python tests/benchmarks/yardsticks/reports.py report OUT [--half choose|report] [--against OLD]
+    python tests/benchmarks/yardsticks/reports.py packs CHECKOUTS [--half choose|report]
 
 CHECKOUTS has one clone a project with its history. `collect` writes `reports.json`: commits with a message of
 200 characters and more besides the subject that speaks of a fault, and the one to five functions of sources
 that they changed and that exist in the parent tree. `run` asks with the whole message at the parent tree. A
-hit finds a function as in `functions.py`. Commits whose message names a target are reported apart.
+hit finds a function as in `functions.py`. Commits whose message names a target are reported apart. `packs`
+makes a pack of 8,000 tokens of each report: it holds a function if it shows four fifths of its lines.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from systems import clone
 import ctx
 from ctx.chunking import chunk
 from ctx.chunking.languages import language_of
+from ctx.pack.types import PackOptions
 from ctx.storage.records import CONTINUES, stored_kinds
 from ctx.storage.views import paths
 
@@ -40,6 +43,10 @@ LEFT_OUT = {"pytest"}
 COMMITS, EACH = 4000, 20
 SHORTEST, MOST_FILES, MOST_TARGETS = 200, 8, 5
 CUTS = (1, 5, 10, 20)
+HELD = 0.8
+"""Share of the lines of a function that a pack must show to hold it."""
+TASK = 100_000
+"""Largest number of characters of a task."""
 ASIDE = paths.TEST | paths.EXAMPLE | paths.VENDORED | paths.DOCS | paths.CONFIG | paths.DATA
 
 _FAULT = re.compile(
@@ -247,12 +254,48 @@ def report(options: argparse.Namespace) -> None:
             print(f"{name:10} {mean:+.3f}  [{low:+.3f}, {high:+.3f}]")
 
 
+def packs(options: argparse.Namespace) -> None:
+    """Print the share of the reports whose pack holds all changed functions, and any of them.
+
+    The index of each checkout is written into its git directory.
+    """
+    held: dict[str, dict[str, list[float]]] = {"all": defaultdict(list), "any": defaultdict(list)}
+    for one in json.loads(FILE.read_text()):
+        if options.half not in (None, one["half"]):
+            continue
+        checkout = options.checkouts / one["project"]
+        with ctx.open(checkout) as index:
+            text = message_of(checkout, one["commit"])[:TASK]
+            made = index.pack(text, PackOptions(revision=f"{one['commit']}^")).pack
+        shown = {
+            (file.path, line)
+            for file in made.files
+            for excerpt in file.excerpts
+            for first, last in excerpt.ranges
+            if excerpt.why != "signature"
+            for line in range(first, last + 1)
+        }
+        shares = [
+            sum((path, line) in shown for line in range(first, last + 1)) / (last + 1 - first)
+            for path, first, last, *_ in one["targets"]
+        ]
+        held["all"][one["project"]].append(min(shares) >= HELD)
+        held["any"][one["project"]].append(max(shares) >= HELD)
+    for name, values in held.items():
+        mean, low, high = interval(values)
+        print(f"{name}: {mean:.3f}  [{low:.3f}, {high:.3f}]")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     collecting = commands.add_parser("collect")
     collecting.add_argument("checkouts", type=Path)
     collecting.set_defaults(call=collect)
+    packing = commands.add_parser("packs")
+    packing.add_argument("checkouts", type=Path)
+    packing.add_argument("--half", choices=["choose", "report"])
+    packing.set_defaults(call=packs)
     asking = commands.add_parser("run")
     asking.add_argument("checkouts", type=Path)
     asking.add_argument("out", type=Path)
