@@ -20,6 +20,8 @@ _NEIGHBOUR = 0.5
 """Weight of two neighbouring words tried as one compound."""
 
 
+_SHORT = 300
+"""Number of words of a query whose neighbours are tried as one compound."""
 _SHORTEST_PART = 3
 """Least number of letters of each of two words that may be written as one."""
 
@@ -74,7 +76,8 @@ def read_query(text: str) -> list[Term]:
             compounds[token] = compounds.get(token, 0.0) + 1.0
         if previous and parts:
             compounds.setdefault("_".join(previous + parts), _NEIGHBOUR)
-        previous = parts if len(parts) < 3 else []
+        # Of a long text only 64 terms are kept, and these never.
+        previous = parts if len(parts) < 3 and len(kept) <= _SHORT else []
     found: dict[int, Term] = {}
     for word, times in words.items():
         hashed = term_hash(word)

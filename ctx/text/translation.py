@@ -85,6 +85,10 @@ class _Lexicon(NamedTuple):
         return word in self.forms or self.is_function_word(word)
 
 
+_DETECTED = 2_000
+"""Characters of a text by which its language is detected."""
+
+
 def _pieces(text: str) -> list[str]:
     """Return the words of a text, and its runs in scripts without blanks."""
     return re.findall(r"\w+" if text.isascii() else _PIECE, unicodedata.normalize("NFC", text))
@@ -92,7 +96,7 @@ def _pieces(text: str) -> list[str]:
 
 def translate(text: str) -> Translation | None:
     """Return the text in English; None if it is English, or nothing in it is known."""
-    language = _language(text)
+    language = _language(text[:_DETECTED])
     if language is None:
         return None
     lexicon = _lexicon(language)
