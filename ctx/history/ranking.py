@@ -63,23 +63,17 @@ def rank(view: View, query: str, among: Bools | None = None) -> CommitScores:
     row = np.zeros(len(kinds))
     gained, lost = np.zeros(view.commits), np.zeros(view.commits)
     best, mass = 0.0, 0.0
-    for term in read_query(query)[:_MOST_TERMS]:
-        rows, times = view.postings(term.hash)
-        commits = view.commit_of_row[rows]
-        having = int(np.count_nonzero(begins(commits)))
-        idf = term.weight * float(np.log1p((view.commits - having + 0.5) / (having + 0.5)))
-        if not having:
-            if term.weight >= _NEIGHBOUR:
-                best += idf
-                mass += idf
+    for idf, is_word, rows, times in terms_of(view, query):
+        mass += idf * is_word
+        if not len(rows):
+            best += idf * is_word
             continue
         norm = 1 - _B + _B * lengths[rows].astype(np.float64) / mean[kinds[rows]]
         row[rows] += idf * times * (_K1 + 1) / (times + _K1 * norm)
         best += idf * (_K1 + 1)
-        if term.weight >= _NEIGHBOUR:
-            mass += idf
+        if is_word:
             # Occurrences added minus those removed.
-            net = np.bincount(commits, weights=sign[rows] * times, minlength=view.commits)
+            net = np.bincount(view.commit_of_row[rows], weights=sign[rows] * times, minlength=view.commits)
             gained += idf * (net > 0)
             lost += idf * (net < 0)
     row *= weight / (best or 1.0)
@@ -118,7 +112,7 @@ def terms_of(view: View, query: str) -> Iterator[tuple[float, bool, Ints, Ints]]
     for term in read_query(query)[:_MOST_TERMS]:
         rows, times = view.postings(term.hash)
         having = int(np.count_nonzero(begins(view.commit_of_row[rows])))
-        idf = min(1.0, term.weight) * float(np.log1p((view.commits - having + 0.5) / (having + 0.5)))
+        idf = term.weight * float(np.log1p((view.commits - having + 0.5) / (having + 0.5)))
         yield idf, term.weight >= _NEIGHBOUR, rows, times
 
 

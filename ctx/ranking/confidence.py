@@ -17,6 +17,7 @@ _MEAN = (0.3758, 0.5064, 0.0446, 5.0973, 2.4192, 7.4101)
 _WEIGHTS = (12.5074, 22.5972, 84.0334, -0.6915, 0.04, 0.0564)
 _BIAS = -0.5084
 """Means and weights of the features, as printed by the script."""
+_FEWEST_ROWS = 100
 _MOST_WORDS = 25
 """Longer questions count as having this many words."""
 
@@ -42,9 +43,11 @@ def confidence_features(pool: Pool) -> list[float]:
 def confidence(pool: Pool) -> float:
     """Return the probability, in 0..1, that a question was meant for this tree and not for another one.
 
-    Both are taken to be equally likely before the tree is seen.
+    Both are taken to be equally likely before the tree is seen. A small tree is never doubted: the
+    regression has not seen any.
     """
     if not len(pool.scores):
         return 0.0
     values = zip(confidence_features(pool), _MEAN, _WEIGHTS, strict=True)
-    return logistic(_BIAS + sum((value - mean) * weight for value, mean, weight in values))
+    found = logistic(_BIAS + sum((value - mean) * weight for value, mean, weight in values))
+    return found if pool.corpus.live_rows >= _FEWEST_ROWS else max(0.5, found)

@@ -70,15 +70,15 @@ _PRIOR_AGAIN = 0.1
 """Share of a file's loss by its kind that the sum of both rankers takes back."""
 _NEXT_DEFINITION = 1.5
 """Loss of each further definition of the same file, in the same units."""
-_LOST = dict.fromkeys(("block", "type", "constant", "field", "section", "entry"), 0.7) | dict.fromkeys(
-    ("class", "interface", "struct", "enum", "trait", "impl", "object", "module"), 0.4
+_LOST = (
+    dict.fromkeys(("block", "type", "constant", "field"), 0.7)
+    | dict.fromkeys(("class", "interface", "struct", "enum", "trait", "impl", "object", "module"), 0.4)
+    | dict.fromkeys(("section", "entry"), 0.35)
 )
 _LOST_BY_KIND = np.array([_LOST.get(kind, 0.0) for kind in KINDS])
 """Loss of a definition by its kind, in the same units: people ask for what is done, and so for functions."""
 _RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]
 """Features whose sum selects the rows of a file that the trees score."""
-_ROUNDED = 1e-6
-"""Scores that differ by less are equal."""
 
 
 class RankedRow(NamedTuple):

@@ -107,7 +107,7 @@ def joined_terms(terms: Sequence[Term]) -> list[Term]:
             other = {"_".join(two): compound_hash(two) for two in parts}
         for name, hashed in other.items():
             if hashed not in known:
-                found[hashed] = Term(name, hashed, _NEIGHBOUR, IDENTIFIER, term.word)
+                found[hashed] = Term(name, hashed, 1.0, IDENTIFIER, term.word)
     return list(found.values())
 
 

@@ -264,7 +264,9 @@ def test_precisions(project: Repo, service: Service, precision: str) -> None:
     configure(project, service, precision=precision)
     git_ctx(project.path, "index")
     run = git_ctx(project.path, "search", "session of a drawer", "--json-output")
-    assert run.json["results"][0]["symbol"] == "session_drawer"
+    best = [one["symbol"] for one in run.json["results"]]
+    # Signs of so few dimensions tie.
+    assert "session_drawer" in best[: 2 if precision == "bit" else 1]
     limited = git_ctx(project.path, "search", "session of a drawer", "--min-score", "0.99")
     if precision == "bit":
         assert limited.status == 129

@@ -190,7 +190,7 @@ def test_hits_with_a_missing_blob_are_printed_without_text(repo: Repo) -> None:
     repo.delete_object(blob)
     options: tuple[tuple[str, ...], ...] = (("--color=never",), ("--color=always",), ("--json-output",))
     for option in options:
-        done = program("search", *option, "--no-overlay", "renew_a", cwd=repo.path)
+        done = program("search", *option, "--no-overlay", "renew a", cwd=repo.path)
         assert done.status == 0, done.err
         assert (b'"content":null' if "json" in option[0] else b"the text is missing or damaged") in done.out
         assert b"src/b.py" in done.out
