@@ -26,10 +26,7 @@ _FETCH = (
 
 
 def fetch_missing(
-    repository: Repository,
-    tree: bytes,
-    files: Callable[[], Iterable[bytes]],
-    announce: Callable[[int], None],
+    repository: Repository, tree: bytes, files: Callable[[], Iterable[bytes]], announce: Callable[[int], None]
 ) -> int:
     """Fetch the missing subtrees of a tree, then rule files, then `files`, each in bulk.
 

@@ -151,11 +151,7 @@ def open_work_tree(
     root = repository.work_tree
     assert root is not None, "a bare repository has no work tree"
     # Absolute paths: relative ones set by the user would be resolved from another directory here.
-    variables = {
-        **repository.location.variables,
-        "GIT_DIR": repository.git_dir,
-        "GIT_WORK_TREE": root,
-    }
+    variables = {**repository.location.variables, "GIT_DIR": repository.git_dir, "GIT_WORK_TREE": root}
     try:
         if side is not None:
             changes = _Changes([], [], None, 0, stages.one_side(stages.unmerged(root, variables), side))

@@ -97,13 +97,7 @@ class Indexer:
         return self._cover(resolution, root, trigger, 1, background, progress or (lambda _: None))
 
     def _cover(
-        self,
-        resolution: Resolution,
-        root: Node,
-        trigger: str,
-        jobs: int,
-        background: bool,
-        progress: Report,
+        self, resolution: Resolution, root: Node, trigger: str, jobs: int, background: bool, progress: Report
     ) -> Covered:
         try:
             covered = self._build(resolution.tree, root, jobs, background, progress)

@@ -44,12 +44,7 @@ class Garbage(NamedTuple):
 
 
 def find_garbage(
-    store: Store,
-    found: Iterable[StoreFile],
-    needed: Set[bytes],
-    cutoff: float,
-    now: float,
-    views_in_use: str,
+    store: Store, found: Iterable[StoreFile], needed: Set[bytes], cutoff: float, now: float, views_in_use: str
 ) -> Garbage:
     """Return the files of a store that are not needed, except blocks of commits.
 
@@ -59,11 +54,7 @@ def find_garbage(
     groups: dict[str, list[StoreFile]] = {}
     views: dict[str, list[StoreFile]] = {}
     gone: list[StoreFile] = []
-    ends = {
-        Kind.TEMPORARY: now - ABANDONED,
-        Kind.REQUEST: min(cutoff, now - ABANDONED),
-        Kind.PACK: cutoff,
-    }
+    ends = {Kind.TEMPORARY: now - ABANDONED, Kind.REQUEST: min(cutoff, now - ABANDONED), Kind.PACK: cutoff}
     for file in found:
         if file.kind in _OF_GROUPS:
             groups.setdefault(file.group, []).append(file)

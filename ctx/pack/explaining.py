@@ -46,12 +46,7 @@ _IN_WORDS = {
 _NOT_WEIGHED = "it has too little evidence for the task to be considered"
 
 
-def explain_file(
-    session: SearchSession,
-    path: str,
-    task: str,
-    options: PackOptions,
-) -> Explanation:
+def explain_file(session: SearchSession, path: str, task: str, options: PackOptions) -> Explanation:
     """Explain a file, named relative to the current directory or the root, for a task.
 
     The selection is that of a pack with the same options, None if a package for packs is not installed.

@@ -114,12 +114,7 @@ def check(task: str, options: PackOptions) -> None:
         raise UsageError("a range already names its trees: omit the revision")
 
 
-def make(
-    session: SearchSession,
-    task: str,
-    options: PackOptions,
-    log: str | None = None,
-) -> PackResult:
+def make(session: SearchSession, task: str, options: PackOptions, log: str | None = None) -> PackResult:
     """Make a pack without storing it. `log` is the text of an error log.
 
     Raises UsageError for a task or options that no pack can be made with, CtxError if there is no tree.

@@ -11,15 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ctx.pack.candidates import LEAST_CHANCE, Candidate
-from ctx.pack.making import (
-    PackResult,
-    RankedTree,
-    check,
-    choose,
-    finished,
-    ranked,
-    selection_for,
-)
+from ctx.pack.making import PackResult, RankedTree, check, choose, finished, ranked, selection_for
 from ctx.pack.render import SHORT
 from ctx.pack.selection import Selection, in_order
 from ctx.pack.store import PackStore
@@ -78,11 +70,7 @@ class UpdateOptions(NamedTuple):
 
 
 def update(
-    session: SearchSession,
-    packs: PackStore,
-    parent: Pack,
-    changes: UpdateOptions,
-    log: str | None = None,
+    session: SearchSession, packs: PackStore, parent: Pack, changes: UpdateOptions, log: str | None = None
 ) -> PackResult:
     """Make an update of a pack without storing it. Raises as `making.make` does."""
     task = parent.task if changes.task is None else changes.task

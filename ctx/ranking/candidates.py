@@ -108,11 +108,7 @@ def top(values: Floats, eligible: Bools, count: int) -> Ints:
 
 
 def read_candidates(
-    corpus: Corpus,
-    query: Query,
-    signals: Signals,
-    documents: Ints,
-    files: Ints,
+    corpus: Corpus, query: Query, signals: Signals, documents: Ints, files: Ints
 ) -> tuple[Candidates, CombinedFields]:
     """Read the rows of documents that these files represent."""
     groups = Groups.of(corpus, documents)

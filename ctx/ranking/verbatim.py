@@ -24,11 +24,7 @@ _LEAST_COVERAGE = 0.4
 
 
 def verbatim_shares(
-    query: Query,
-    signals: Signals,
-    open_rows: Bools,
-    text_of: Callable[[int], str | None],
-    most: int,
+    query: Query, signals: Signals, open_rows: Bools, text_of: Callable[[int], str | None], most: int
 ) -> Floats:
     """Return the share of a line of a pasted query that each row contains verbatim, in 0..1, (rows,).
 

@@ -20,12 +20,7 @@ from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
 from ctx.search.hits import Changed, FileFilter, corpus_of, exact_occurrences, filter_of, search_view
-from ctx.search.opening import (
-    OpenedTree,
-    open_resolved,
-    open_tree,
-    repairing,
-)
+from ctx.search.opening import OpenedTree, open_resolved, open_tree, repairing
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
 from ctx.text.pluralize import pluralize_with

@@ -86,10 +86,7 @@ def repairing(open_: Callable[[], Opened], use: Callable[[Opened], Result]) -> R
 
 
 def open_tree(
-    session: SearchSession,
-    revision: str | None = None,
-    branch: str | None = None,
-    overlay: str | None = None,
+    session: SearchSession, revision: str | None = None, branch: str | None = None, overlay: str | None = None
 ) -> OpenedTree:
     """Resolve the requested tree, and index its missing parts. The parameters are those of `Request`."""
     session.forget_submodules()
@@ -122,11 +119,7 @@ def resolve_for_search(
         return resolve_head(session.repository)
 
 
-def open_resolved(
-    session: SearchSession,
-    asked: Resolution,
-    overlay: str | None = None,
-) -> OpenedTree:
+def open_resolved(session: SearchSession, asked: Resolution, overlay: str | None = None) -> OpenedTree:
     """Index what a search of a tree lacks; `overlay` is put on top of HEAD."""
     indexer, changed = _overlaid(session, asked, overlay)
     if changed is not None and changed.tree is not None:

@@ -70,11 +70,7 @@ class Code(NamedTuple):
     path: str = ""
 
 
-def related(
-    session: SearchSession,
-    place: str | None,
-    request: Request,
-) -> Answer:
+def related(session: SearchSession, place: str | None, request: Request) -> Answer:
     """Return code similar to the code at a place, or to the text of the request. See `Index.related`."""
     refuse_search_options(request)
     started = time.monotonic()
@@ -94,9 +90,7 @@ def related(
 
 
 def related_changes(
-    session: SearchSession,
-    within: str,
-    request: Request,
+    session: SearchSession, within: str, request: Request
 ) -> tuple[Answer, list[tuple[Hit, list[Hit]]]]:
     """Return for each added or modified chunk the similar code elsewhere in the new tree, and that tree."""
     started = time.monotonic()

@@ -93,13 +93,7 @@ class SearchSession(Session):
         self.store.insist_on_disk()
         asked = self.resolve(revision, branch)
         report = run(
-            self,
-            lambda: self.indexer,
-            asked,
-            trigger,
-            jobs=jobs,
-            background=background,
-            ask_model=ask_model,
+            self, lambda: self.indexer, asked, trigger, jobs=jobs, background=background, ask_model=ask_model
         )
         if self._wants_fit:
             self._correction.bring_up_to_date()
@@ -170,11 +164,7 @@ class SearchSession(Session):
             self._joined.rest()
             self._joined = None
 
-    def view(
-        self,
-        indexer: Callable[[], Indexer],
-        asked: Resolution,
-    ) -> View:
+    def view(self, indexer: Callable[[], Indexer], asked: Resolution) -> View:
         """Return the view of a tree; `indexer` returns the indexer that makes missing parts."""
         self.store.may_use_memory = True  # a search must work in a read-only repository
         # Import the indexer only if needed: the import costs more than a search.

@@ -218,9 +218,7 @@ def _runs(items: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[b
     yield from _bounded(run)
 
 
-def _bounded(
-    run: list[tuple[bytes, int, list[Member]]],
-) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
+def _bounded(run: list[tuple[bytes, int, list[Member]]]) -> Iterator[list[tuple[bytes, int, list[Member]]]]:
     """Split a run that is too long after the item with the lowest name hash, repeatedly.
 
     One pass over the items in hash order makes the same cuts: an item of the same part with a lower hash was

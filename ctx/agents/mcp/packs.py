@@ -83,12 +83,7 @@ def list_packs(index: Index, _: dict[str, Any]) -> Reply:
     if len(packs) > MOST:
         lines.append(f"[{len(packs) - MOST:,} older ones]")
     values = [
-        {
-            "slug": one.slug,
-            "createdAt": one.created // 10**9,
-            "sizeBytes": one.size,
-            "uri": SCHEME + one.slug,
-        }
+        {"slug": one.slug, "createdAt": one.created // 10**9, "sizeBytes": one.size, "uri": SCHEME + one.slug}
         for one in packs[:MOST]
     ]
     return Reply("\n".join(lines) or "there is no pack yet", {"packs": values, "total": len(packs)})

@@ -64,12 +64,7 @@ def revision_fields(name: str, commit: str | None, tree: str) -> dict[str, str |
     `revision` is the id of the commit, or of the tree if no commit was named; `revisionName` is the requested
     name, or the branch of HEAD if none was given.
     """
-    return {
-        "revision": commit or tree,
-        "revisionName": name,
-        "commit": commit,
-        "tree": tree,
-    }
+    return {"revision": commit or tree, "revisionName": name, "commit": commit, "tree": tree}
 
 
 def path_fields(name: str, path: str | bytes) -> dict[str, str]:

@@ -28,12 +28,7 @@ LIMIT_FOR_CHANGES = 3
 @options.color
 @options.text_of_hits()
 def command(
-    place: str | None,
-    as_json: bool,
-    color: str,
-    no_content: bool,
-    full_name: bool,
-    **selection: Any,
+    place: str | None, as_json: bool, color: str, no_content: bool, full_name: bool, **selection: Any
 ) -> int:
     """Find code similar to some code.
 

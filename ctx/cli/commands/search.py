@@ -29,10 +29,7 @@ LIMIT_FOR_EYES, LIMIT_FOR_PROGRAMS = 10, 50
 @click.option("--removed", is_flag=True, help="Only what is gone; without --in, since HEAD.")
 @options.recurse_submodules
 @click.option(
-    "-w",
-    "--word",
-    is_flag=True,
-    help="Only places that contain the identifier QUERY, definitions first.",
+    "-w", "--word", is_flag=True, help="Only places that contain the identifier QUERY, definitions first."
 )
 @click.option("--evolution", is_flag=True, help="Show the commits that changed the best hits.")
 @click.option("--expand", is_flag=True, help="Let a chat model propose further queries (ctx.expander.url).")

@@ -26,7 +26,7 @@ _TEST = re.compile(
     rb"(^|/)(tests?|specs?|testing|__tests__|testdata|test[_-]?(utils?|helpers?|fixtures?|support)|fixtures?"
     rb"|(unit|integration|functional|acceptance|smoke)[_-]?tests?|e2e|androidTest|benchmarks?)/"
     rb"|(^|/)(test|tests|conftest)[_.-][^/]*$|(^|/)conftest\.py$"
-    rb"|[a-z0-9](Test|Tests|TestCase|Spec|Specs|IT|Suite)\.(java|kt|kts|cs|php|scala|swift|groovy|fs|vb)$",
+    rb"|[a-z0-9](Test|Tests|TestCase|Spec|Specs|IT|Suite)\.(java|kt|kts|cs|php|scala|swift|groovy|fs|vb)$"
 )
 _TEST_NAME = re.compile(rb"[_.-](test|tests|spec|specs|bench)\.[^/]")
 """For the last component alone: to anchor it in a whole path takes quadratic time in a long component."""
