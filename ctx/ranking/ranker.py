@@ -77,6 +77,12 @@ _LOST = (
 )
 _LOST_BY_KIND = np.array([_LOST.get(kind, 0.0) for kind in KINDS])
 """Loss of a definition by its kind, in the same units: people ask for what is done, and so for functions."""
+_PROTOTYPE = 2.5
+"""Loss of a prototype, which points to its definition, in the same units."""
+_SHORT = 30
+"""Most tokens of a prototype."""
+_HEADERS = (b".h", b".hh", b".hpp", b".hxx")
+_FUNCTIONS = [KINDS.index("function"), KINDS.index("method")]
 _RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]
 """Features whose sum selects the rows of a file that the trees score."""
 
@@ -266,6 +272,7 @@ def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
     lost = priors_of(pool.query.requested, pool.query.is_symbol).get(paths.TEST, 0.0)
     gains = gains - lost * (((pool.corpus.kinds[rows] & TEST) > 0) & ((flags & paths.TEST) == 0)[owner])
     gains = gains - _LOST_BY_KIND[pool.corpus.kinds[rows] & KIND]
+    gains = gains - _PROTOTYPE * np.isin(rows, prototypes(pool.corpus, rows))
     at = np.arange(len(rows)) if pool.only is None else pool.only[rows].nonzero()[0]
     rule = table[:, _RULE].sum(axis=1) + gains
     at = at[_worthiest(owner[at], rule[at], max(ROWS, limit))]
@@ -274,6 +281,17 @@ def _score_rows(pool: Pool, limit: int) -> tuple[Ints, Ints, Ints, Floats]:
     # The second ensemble sees the kind of a file in its score, so it counts half in the sum.
     scores = (pool.scores + _PRIOR_AGAIN * pool.priors)[owner[at]] + margins + gains[at]
     return rows[at], owner[at], definition[at], scores
+
+
+def prototypes(corpus: Corpus, rows: Ints) -> Ints:
+    """Return those rows that only declare a function: short ones in headers and in files of declarations."""
+    rows = rows[np.isin(corpus.kinds[rows] & KIND, _FUNCTIONS) & (corpus.lengths[rows] <= _SHORT)]
+    files = corpus.shown[corpus.document_of[rows]]
+    flagged = (corpus.view.file_flags[files] & paths.DECLARATIONS) > 0
+    path = corpus.view.path
+    headers = {file for file in np.unique(files).tolist() if path(file).endswith(_HEADERS)}
+    found: Ints = rows[flagged | np.isin(files, list(headers))]
+    return found
 
 
 def _worthiest(owner: Ints, worth: Floats, count: int) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ctx.ranking.corpus import Corpus
 from ctx.ranking.query import Query
-from ctx.ranking.ranker import RankedRow, rank
+from ctx.ranking.ranker import RankedRow, prototypes, rank
 from ctx.ranking.tuning import Tuning
 from ctx.storage.arrays import Bools
 from ctx.storage.records import CONTINUES, KIND, TEST
@@ -155,9 +155,11 @@ def rank_occurrences(
     known: dict[int, bool] = {}
     limit = max(_SETTLED, most)
     aside = aside_rows(corpus)
+    main = found.own & ~aside
+    main[prototypes(corpus, main.nonzero()[0])] = False
     while True:
         lists = [ranked(rows, limit) for rows in (found.definitions, found.uses & ~aside, found.uses & aside)]
-        placed = _by_distance(corpus, found.own & ~aside, *lists)
+        placed = _by_distance(corpus, main, *lists)
         kept: list[RankedRow] = []
         for one in placed:
             if contains(one):
