@@ -1,4 +1,4 @@
-"""What comes first: code before catalogues and prototypes, the file that has the name of a type."""
+"""The first place: code before catalogues and prototypes, the file that has the name of a type."""
 
 from __future__ import annotations
 

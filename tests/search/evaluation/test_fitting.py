@@ -47,7 +47,9 @@ def test_messages_count_only_if_enabled(readers: Repo) -> None:
     assert nothing == ()
     readers.git("config", "ctx.fit", "true")
     fitted, named = ranked(readers)
-    assert (fitted[0], sorted(fitted), named) == (last, sorted(plain), name(readers))
+    # From the last place to one of the first two: the names of the files have vectors too.
+    assert fitted.index(last) <= 1
+    assert (sorted(fitted), named) == (sorted(plain), name(readers))
     readers.git("config", "ctx.fit", "false")
     assert ranked(readers) == (plain, ())
 
@@ -171,7 +173,8 @@ def test_the_history_has_paths_from_the_root_for_any_configuration(readers: Repo
     readers.git("config", "ctx.fit", "true")
     readers.git("config", "diff.relative", "true")
     with ctx.open(readers.path / "src") as index:
-        assert index.search("throttle the uploads of a stream").hits[0].path == last
+        best = [hit.path for hit in index.search("throttle the uploads of a stream").hits[:2]]
+        assert last in best
 
 
 def test_a_branch_without_a_commit_has_no_history(readers: Repo) -> None:
