@@ -13,16 +13,16 @@ from ctx.models.logistic import logistic
 from ctx.ranking.ranker import Pool
 
 FEATURES = ("similar", "mean agreement", "spread of agreement", "mean idf", "lowest idf", "words")
-_MEAN = (0.3758, 0.5064, 0.0446, 5.0973, 2.4192, 7.4101)
-_WEIGHTS = (12.5074, 22.5972, 84.0334, -0.6915, 0.04, 0.0564)
-_BIAS = -0.5084
+_MEAN = (0.379, 0.5068, 0.0448, 5.0377, 2.4204, 7.3011)
+_WEIGHTS = (12.0683, 23.5565, 35.8649, -0.5265, -0.014, 0.0404)
+_BIAS = -0.4532
 """Means and weights of the features, as printed by the script."""
 _FEWEST_ROWS = 100
 _MOST_WORDS = 25
 """Longer questions count as having this many words."""
 
-DOUBTFUL = 0.1983
-"""Confidence below which an answer is doubted: that of one in twenty questions about their own project."""
+DOUBTFUL = 0.1576
+"""Confidence below which an answer is doubted: that of 3 in 100 questions about their own project."""
 
 
 def confidence_features(pool: Pool) -> list[float]:
