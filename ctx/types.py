@@ -265,9 +265,27 @@ _COMMENTED = re.compile(r"\s*(//|/\*|\*|--|;|%|<!--|@|\"\"\"|'''|#(?!\s*define\b
 """The start of a comment, an attribute or a decorator."""
 
 
+_IMPORT = re.compile(
+    r"\s*(import\b|from\s+\S+\s+import\b|export\s*(type\s*)?(\{|\*)|(pub\s+)?use\s|using\s|package\s)"
+)
+"""The start of an import, and of a list of names that are exported again."""
+
+
+def _imports(lines: Sequence[str]) -> set[int]:
+    """Return the indices of the lines of imports; one in brackets goes on until they are closed."""
+    found, depth = set(), 0
+    for place, line in enumerate(lines):
+        if depth > 0 or _IMPORT.match(line):
+            found.add(place)
+            depth += sum(line.count(sign) for sign in "({") - sum(line.count(sign) for sign in ")}")
+    return found if depth <= 0 else set()
+
+
 def signature_line(lines: Sequence[str], symbol: str) -> int:
-    """Return the index of the line that names a definition, after its comments and attributes."""
+    """Return the index of the line that names a definition, after its comments, attributes and imports."""
     code = [place for place, line in enumerate(lines) if not _COMMENTED.match(line)]
+    imports = _imports(lines)
+    code = [place for place in code if place not in imports] or code
     name = _NAME.search(symbol)
     word = re.compile(rf"(?<!\w){re.escape(name[0])}(?!\w)") if name else None
     named = (place for place in code if word is not None and word.search(lines[place]))

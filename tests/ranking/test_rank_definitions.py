@@ -95,6 +95,10 @@ def test_related_code_is_not_of_the_same_function(repo: Repo) -> None:
         ("#[derive(Debug)]\npub struct Shelf {", "Shelf", 1),
         ("bool operator==(const Book &other) const {", "Book::operator==", 0),
         ("# only a comment", "x", 0),
+        ("import { actor, waitFor } from 'x';\n\ndescribe('waitFor', () => {", "waitFor", 2),
+        ("import {\n  waitFor\n} from 'x';\n\ndescribe('waitFor', () => {", "waitFor", 4),
+        ("from store import renew\n\n\ndef test_it():\n    renew()", "test_it", 3),
+        ("import renew from 'x'", "renew", 0),
     ],
 )
 def test_the_line_of_a_signature(text: str, symbol: str, line: int) -> None:
