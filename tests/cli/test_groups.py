@@ -119,5 +119,5 @@ def test_a_limit_shows_what_is_not_worth_reading(git_ctx: GitCtx, repo: Repo) ->
     assert worth < 10
     default = git_ctx("search", text, cwd=repo.path)
     assert len(PLACE.findall(default.text)) == worth
-    assert f"({10 - worth} with far less evidence: -n 10)" in default.text
+    assert f"({10 - worth} more with far less evidence: use -n 10)" in default.text
     assert len(PLACE.findall(git_ctx("search", "-n", "10", text, cwd=repo.path).text)) == 10

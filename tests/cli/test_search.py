@@ -215,7 +215,7 @@ def test_plain_output_is_fit_for_grep(git_ctx, project):
     assert closing.startswith(f"-- 2 hits in main {project.git('rev-parse', 'HEAD')[:12]}; ")
     assert f"tree {project.git('rev-parse', 'HEAD^{tree}')[:12]} (" in closing
     assert "all 5 files" in closing
-    assert "1 left out" in closing
+    assert "1 file left out" in closing
     assert "\x1b" not in run.text
 
 

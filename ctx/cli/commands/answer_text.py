@@ -117,7 +117,7 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
     coverage, uncommitted = answer.coverage, answer.uncommitted
     changes = f" {uncommitted_in_words(uncommitted)}" if uncommitted and uncommitted.changed else ""
     tree = f"tree {answer.tree[:12]} ({answer.resolved_by})"
-    cut = f" ({left_out} with far less evidence: -n {len(answer.hits)})" if left_out > 0 else ""
+    cut = f" ({left_out} more with far less evidence: use -n {len(answer.hits)})" if left_out > 0 else ""
     parts = [
         f"{hits}{cut} in {answer.revision}{commit}{changes}",
         comparison_in_words(answer.comparison) if answer.comparison else tree,
@@ -128,7 +128,7 @@ def closing_line(answer: Answer, shown: int | None = None) -> str:
         searched = sum(one.commit is not None for one in answer.submodules)
         parts.append(f"{searched:,} of {pluralize(len(answer.submodules), 'submodule')} searched")
     if left_out := sum(coverage.skipped.values()):
-        parts.append(f"{left_out:,} left out")
+        parts.append(f"{pluralize(left_out, 'file')} left out")
     if answer.ranked_with:
         parts.append(f"ranked with {', '.join(answer.ranked_with)}")
     if answer.further_queries:
