@@ -62,6 +62,26 @@ def test_the_definitions_of_a_file_are_one_group(git_ctx: GitCtx, repo: Repo) ->
         assert f"    {line}  def {name}(" in run.text
 
 
+def test_a_further_text_without_a_name_is_shown_by_its_best_line(git_ctx: GitCtx, repo: Repo) -> None:
+    parts = [f"\n{word} = [\n" + f"  {word},\n" * 60 + "]\n" for word in ("alpha", "beta", "gamma")]
+    text = "\n\n".join(part + f"renewal of {number} sessions\n" for number, part in enumerate(parts))
+    repo.commit({"notes/rules.unknown": text, "colour.py": "def mix(a, b):\n    return (a + b) / 2\n"})
+    run = git_ctx("search", "-n", "10", "renewal", "of", "sessions", cwd=repo.path)
+    further = re.findall(r"^\S+rules\.unknown:(\d+)-(\d+):\n    (\d+)  (.*)$", run.text, re.MULTILINE)
+    assert further
+    for first, last, line, shown in further:
+        assert int(first) <= int(line) <= int(last)
+        assert shown == text.split("\n")[int(line) - 1].strip()
+        assert "renewal of" in shown
+
+
+def test_further_hits_are_no_lines_of_the_snippet(git_ctx: GitCtx, repo: Repo) -> None:
+    where = project(repo).path
+    run = git_ctx("search", "--color", "always", "renew", "the", "sessions", cwd=where)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", run.text)
+    assert re.search(r"^  also  ?\d+  def \w+\(", plain, re.MULTILINE)
+
+
 def test_a_test_is_below_the_definition_that_it_tests(git_ctx: GitCtx, repo: Repo) -> None:
     where = project(repo).path
     run = git_ctx("search", "-n", "10", "renew", "a", "session", cwd=where)

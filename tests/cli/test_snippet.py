@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctx.cli.commands.snippet import WHOLE, WINDOW, shown_lines
+from ctx.cli.commands.snippet import WHOLE, WINDOW, shown_changes, shown_lines, telling_line
 from ctx.text.escaping import LONGEST_LINE, display_line
 
 FILLER = [f"    step_{i}()" for i in range(60)]
@@ -36,6 +36,31 @@ def test_rare_term_weighs_more_than_a_common_one():
     lines = ["begin", *(["    session"] * 50)]
     lines[33] = "    deadline"
     assert 33 in shown_lines("\n".join(lines), "session deadline")
+
+
+def test_a_later_piece_has_no_first_line_before_a_cut():
+    lines = ["    c = next_character()", *FILLER]
+    lines[40] = "    peeked = UNQUOTED_NAME"
+    text = "\n".join(lines)
+    assert shown_changes(text, "unquoted name", ())[0] == 0
+    later = shown_changes(text, "unquoted name", (), is_later=True)
+    assert later[0] > 1
+    assert 40 in later
+    assert shown_changes(text, "unrelated", (), is_later=True) == list(range(WINDOW))
+
+
+def test_blank_lines_beside_a_cut_are_left_out():
+    lines = ["def renew(session):", *FILLER]
+    lines[33:47] = ["", "", "", "", "", "", "", "    token = fresh()", *([""] * 6)]
+    shown = shown_changes("\n".join(lines), "fresh token", ())
+    assert shown == [0, 40]
+    assert shown_changes("\n\n", "fresh token", ()) == [0]
+
+
+def test_the_telling_line_of_a_text():
+    assert telling_line("\n{\n  'log0': {\n    'timeout': 3,", "timeout of a request") == 3
+    assert telling_line("\n{\n  first: 1\n  second: 2", "unrelated") == 2
+    assert telling_line("", "unrelated") == 0
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ctx.cli.commands.snippet import telling_line
 from ctx.text.escaping import display_line
 from ctx.types import Hit
 
@@ -45,9 +46,17 @@ def _stands_alone(hit: Hit) -> bool:
     return bool(hit.change or hit.duplicate or hit.evolution)
 
 
-def signature_of(hit: Hit) -> tuple[int, str]:
-    """Return the line to show of a further hit and its text: the signature, or else the symbol."""
-    signature = hit.signature
-    if signature is None:
-        return hit.position.start_line, display_line(hit.symbol)
-    return signature[0], display_line(signature[1]).strip()
+def signature_of(hit: Hit, query: str) -> tuple[int, str]:
+    """Return the line to show of a further hit, and its text.
+
+    It is the signature of a definition, the headings or keys of a part of a document, and the line of any
+    other text that matches the query best.
+    """
+    first, signature = hit.position.start_line, hit.signature
+    if signature is not None:
+        return signature[0], display_line(signature[1]).strip()
+    text = hit.text
+    if text is None or (hit.symbol and hit.kind in ("section", "entry")):
+        return first, display_line(hit.symbol)
+    place = telling_line(text, query)
+    return first + place, display_line(text.split("\n")[place]).strip()

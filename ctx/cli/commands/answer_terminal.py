@@ -64,18 +64,18 @@ def print_coloured(
                 console.print(Text(f"  {no_text(hit)}", "yellow"), soft_wrap=True)
             else:
                 print_snippet(console, hit, text, query)
-            for further in further_lines(group, prefix):
+            for further in further_lines(group, prefix, query):
                 console.print(further, no_wrap=True, overflow="ellipsis")
             console.print()
     console.print(Text(closing_line(answer, shown=len(shown)), "dim"), soft_wrap=True)
 
 
-def further_lines(group: Group, prefix: bytes) -> Iterator[Text]:
+def further_lines(group: Group, prefix: bytes, query: str) -> Iterator[Text]:
     """Yield the signature of each further hit of a file, and a line for each test."""
-    lines = [signature_of(hit) for hit in group.others]
+    lines = [signature_of(hit, query) for hit in group.others]
     width = max((len(str(number)) for number, _ in lines), default=0)
     for number, text in lines:
-        yield Text.assemble((f"  {number:>{width}}  ", "green"), text)
+        yield Text.assemble(("  also ", "dim"), (f"{number:>{width}}", "green"), f"  {text}")
     for hit in group.tests:
         place = f"{shown_path(hit.path, prefix)}:{hit.position.start_line}"
         yield Text.assemble(("  tested by ", "dim"), (place, "magenta"), f"  {display_line(hit.symbol)}")
@@ -115,14 +115,16 @@ def print_snippet(console: Console, hit: Hit, text: str, query: str) -> None:
     width, before = len(str(hit.position.end_line)), -1
     changed, sign = changed_lines(hit), sign_of(hit)
     first, signature = hit.position.start_line, hit.signature
-    if signature is not None and signature[0] < first:
+    is_later = signature is not None and signature[0] < first
+    if signature is not None and is_later:
         gutter = f"  {signature[0]:>{width}}  "
         line = Text.assemble((gutter, "dim"), display_line(signature[1]))
         for start, end in matched_spans(line.plain, query):
             line.stylize(MATCH, start, end)
         console.print(line, no_wrap=True, overflow="ellipsis")
         before = signature[0] - first
-    for number in shown_changes(text, query, changed, max(0, signature[0] - first) if signature else 0):
+    code_start = max(0, signature[0] - first) if signature else 0
+    for number in shown_changes(text, query, changed, code_start, is_later=is_later):
         if number != before + 1:
             console.print(Text(f"  {'⋮':>{width}}", "dim"))
         mark = sign if number in changed else " "

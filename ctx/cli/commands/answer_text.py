@@ -40,7 +40,7 @@ def print_group(group: Group, query: str, prefix: bytes) -> None:
     """Print the hits of one file: the best with its text, the others by their signatures, and the tests."""
     print_hit(group.best, query, prefix, with_text=True, end="")
     for hit in group.others:
-        line, text = signature_of(hit)
+        line, text = signature_of(hit, query)
         sys.stdout.write(f"{place_of(hit, prefix)}\n    {line}  {text}\n")
     for hit in group.tests:
         tested = hit.tests[1] if hit.tests else ""
@@ -92,10 +92,13 @@ def snippet(hit: Hit, text: str, query: str) -> Iterator[str]:
     changed, sign = changed_lines(hit), sign_of(hit)
     first = hit.position.start_line
     signature = hit.signature
-    if signature is not None and signature[0] < first:
+    is_later = signature is not None and signature[0] < first
+    if signature is not None and is_later:
         yield f"    {signature[0]:{len(str(hit.position.end_line))}}  {display_line(signature[1])}".rstrip()
+    code = max(0, signature[0] - first) if signature else 0
+    shown = shown_changes(text, query, changed, code, is_later=is_later)
+    if signature is not None and is_later and shown[0] == 0 and signature[0] + 1 < first:
         yield f"    {'':{len(str(hit.position.end_line))}}  ..."
-    shown = shown_changes(text, query, changed, max(0, signature[0] - first) if signature else 0)
     for number, line in numbered(text, shown, hit.position.start_line):
         yield f"  {sign if number in changed else ' '} {line}"
 

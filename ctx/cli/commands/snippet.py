@@ -34,13 +34,42 @@ def shown_lines(text: str, query: str, first: int = 0) -> list[int]:
     return [first + place for place in shown]
 
 
-def shown_changes(text: str, query: str, changed: Collection[int], first: int = 0) -> list[int]:
-    """Return the lines to show of a text with changed lines: the first, and the best of the changed ones."""
+def shown_changes(
+    text: str, query: str, changed: Collection[int], first: int = 0, *, is_later: bool = False
+) -> list[int]:
+    """Return the lines to show of a text with changed lines: the first, and the best of the changed ones.
+
+    A text that `is_later`, a piece below its signature, needs no first line. Blank lines beside a cut are
+    left out.
+    """
     lines = text.split("\n")
-    if len(lines) <= WHOLE or not changed:
-        return shown_lines(text, query, first)
-    places = [0, *sorted(line for line in changed if 0 < line < len(lines))]
-    return [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
+    if len(lines) > WHOLE and changed:
+        places = [0, *sorted(line for line in changed if 0 < line < len(lines))]
+        shown = [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
+    else:
+        shown = shown_lines(text, query, first)
+        if is_later and len(shown) > 1 and shown[1] > shown[0] + 1:
+            del shown[0]
+    while len(shown) > 1 and not lines[shown[-1]].strip():
+        del shown[-1]
+    kept: list[int] = []
+    for number in shown:
+        if lines[number].strip() or number == (kept[-1] + 1 if kept else 0):
+            kept.append(number)
+    return kept or shown
+
+
+def telling_line(text: str, query: str) -> int:
+    """Return the line of a text that matches the query best, or else the first one with a word."""
+    from ctx.text.query import read_query, terms_in
+
+    wanted = {term.hash: term.weight for term in read_query(query)}
+    lines = text.split("\n")
+    weights = [
+        (sum(sorted(wanted[term] for term in wanted.keys() & terms_in(line))), bool(_TOKEN.search(line)))
+        for line in lines
+    ]
+    return weights.index(max(weights))
 
 
 def matched_spans(line: str, query: str) -> list[tuple[int, int]]:
