@@ -247,7 +247,8 @@ class Hit:
     def signature(self) -> tuple[int, str] | None:
         """Number and text of the line that names the definition, read from git now.
 
-        None if the hit is no definition, or if its blob is missing or damaged.
+        None if the hit is no definition, if it is a piece of a long comment, or if its blob is missing or
+        damaged.
         """
         if not self.is_definition or self.reader is None:
             return None
@@ -256,6 +257,11 @@ class Hit:
         if text is None:
             return None
         lines = text.split("\n")
+        if self.definition_lines[1] > head.end_line and not _code(lines):
+            # The comment is longer than a piece: the signature is in this piece, or elsewhere.
+            head, lines = self.position, (self.text or "").split("\n")
+            if not _code(lines):
+                return None
         place = signature_line(lines, self.symbol)
         return head.start_line + place, lines[place]
 
@@ -281,11 +287,15 @@ def _imports(lines: Sequence[str]) -> set[int]:
     return found if depth <= 0 else set()
 
 
+def _code(lines: Sequence[str]) -> list[int]:
+    """Return the indices of the lines that are no comments, attributes or imports."""
+    imports = _imports(lines)
+    return [place for place, line in enumerate(lines) if place not in imports and not _COMMENTED.match(line)]
+
+
 def signature_line(lines: Sequence[str], symbol: str) -> int:
     """Return the index of the line that names a definition, after its comments, attributes and imports."""
-    code = [place for place, line in enumerate(lines) if not _COMMENTED.match(line)]
-    imports = _imports(lines)
-    code = [place for place in code if place not in imports] or code
+    code = _code(lines) or [place for place, line in enumerate(lines) if not _COMMENTED.match(line)]
     name = _NAME.search(symbol)
     word = re.compile(rf"(?<!\w){re.escape(name[0])}(?!\w)") if name else None
     named = (place for place in code if word is not None and word.search(lines[place]))

@@ -255,7 +255,10 @@ _DOUBLE_COLON = frozenset({"c", "cpp", "php", "ruby", "rust"})
 
 
 def _named(corpus: Corpus, records: Records, query: Query, ranked: RankedRow, hit: Hit) -> Hit:
-    """Return the hit of several small definitions with the name of the one that the query means most."""
+    """Return the hit of several small definitions with the name of the one that the query means most.
+
+    A blank name, such as `_` in Go, gives way to any other, the nearest before it.
+    """
     if hit.kind not in _JOINED:
         return hit
     document = int(corpus.document_of[ranked.row])
@@ -268,6 +271,9 @@ def _named(corpus: Corpus, records: Records, query: Query, ranked: RankedRow, hi
         return sum(weights.get(term, 0.0) for term in sorted(terms))
 
     main = next((name for name in names if hit.symbol.endswith(name)), "")
+    if main and not main.strip("_"):
+        names = [name for name in reversed(names) if name.strip("_")]
+        return replace(hit, symbol=hit.symbol.removesuffix(main) + max(names, key=matched, default=main))
     meant = max(names, key=matched, default=main)
     if not main or matched(meant) <= matched(main):
         return hit

@@ -135,6 +135,41 @@ def test_the_heading_names_the_constant_that_is_meant(repo: Repo) -> None:
         assert found[0].signature == (2, "MAX_HEADER = 1")
 
 
+GUARDS = """\
+package shelf
+
+var bookKinds = []string{"novel", "essay"}
+
+// Interface guards
+var (
+	_ Renewer = (*Shelf)(nil)
+	_ Lender  = (*Shelf)(nil)
+)
+"""
+
+
+def test_no_heading_is_a_blank_name(repo: Repo) -> None:
+    repo.commit({"shelf.go": GUARDS, "other.py": "def unrelated():\n    return None\n"})
+    with ctx.open(repo.path) as index:
+        for text in ("guards of a renewer", "kinds of a novel"):
+            found = [hit for hit in index.search(text).hits if hit.path == "shelf.go"]
+            assert "bookKinds" in [hit.symbol for hit in found]
+            assert "_" not in [hit.symbol for hit in found]
+
+
+def test_a_comment_is_no_signature(repo: Repo) -> None:
+    words = " ".join("paper shelf reader library index novel essay poem letter".split())
+    comment = "\n".join(f"// Part {number} of the manual: {words} {number}." for number in range(150))
+    code = "type Shelf struct {\n\tlength int // the length of a shelf in metres\n\tpaint string\n}\n"
+    repo.commit({"shelf.go": f"package shelf\n\n// Shelf is long.\n{comment}\n{code}", "other.py": "x = 1\n"})
+    with ctx.open(repo.path) as index:
+        hits = index.search("part 75 of the manual of the shelf", limit=20).hits
+        pieces = [hit for hit in hits if hit.path == "shelf.go" and hit.is_definition]
+        assert pieces
+        for hit in pieces:
+            assert hit.signature in (None, (154, "type Shelf struct {"))
+
+
 def test_a_test_beside_its_code_comes_after_it(repo: Repo) -> None:
     repo.commit({"src/size.rs": SIZE})
     assert hits(repo, "parse the size")[0].symbol == "parse_size"
