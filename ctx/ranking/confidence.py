@@ -12,11 +12,10 @@ import numpy as np
 from ctx.models.logistic import logistic
 from ctx.ranking.ranker import Pool
 
-FEATURES = ("similar", "mean agreement", "spread of agreement", "mean idf", "lowest idf", "words")
 _MEAN = (0.379, 0.5068, 0.0448, 5.0377, 2.4204, 7.3011)
 _WEIGHTS = (12.0683, 23.5565, 35.8649, -0.5265, -0.014, 0.0404)
 _BIAS = -0.4532
-"""Means and weights of the features, as printed by the script."""
+"""Means and weights of `confidence_features`, as printed by the script."""
 _FEWEST_ROWS = 100
 _MOST_WORDS = 25
 """Longer questions count as having this many words."""
@@ -26,7 +25,7 @@ DOUBTFUL = 0.1576
 
 
 def confidence_features(pool: Pool) -> list[float]:
-    """Return the values of FEATURES for a pool with candidates."""
+    """Return the six values for a pool with candidates, in the order of the weights."""
     signals, words = pool.signals, pool.query.words
     agreement = signals.row_agreement[pool.corpus.live]
     idf = signals.word_idf[words] if words else np.zeros(1)

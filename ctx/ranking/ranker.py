@@ -164,11 +164,7 @@ def _with_joined(query: Query, corpus: Corpus) -> Query:
     "time condition" is `timecondition` too, "urlencoded" is `url_encoded` too.
     """
     other = joined_terms(query.terms)
-    if not other:
-        return query
     found = np.unique(corpus.find(np.array([term.hash for term in other], dtype=np.int64)).term)
-    if not len(found):
-        return query
     terms = [*query.terms, *(other[one] for one in found.tolist())]
     return query._replace(
         terms=terms,

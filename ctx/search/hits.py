@@ -249,7 +249,6 @@ def _hits(
 _JOINED = frozenset({"constant", "field", "type", "macro"})
 """Kinds of small definitions, several of which may be one chunk."""
 
-
 _DOUBLE_COLON = frozenset({"c", "cpp", "php", "ruby", "rust"})
 """Languages whose symbols are joined by `::`, see the rules in `ctx.chunking.dialects`."""
 

@@ -115,13 +115,8 @@ def find(corpus: Corpus, identifier: Identifier, symbol_of: Callable[[int], str]
         has_term[corpus.find(np.array([term], dtype=np.int64)).row] = True
         uses &= has_term
     # Further pieces of a definition belong to its place.
-    pieces = definitions.copy()
-    continues = (corpus.kinds & CONTINUES) > 0
-    for row in definitions.nonzero()[0].tolist():
-        end = row + 1
-        while end < corpus.rows and continues[end] and corpus.document_of[end] == corpus.document_of[row]:
-            pieces[end] = True
-            end += 1
+    definition = np.cumsum((corpus.kinds & CONTINUES) == 0)
+    pieces = np.isin(definition, definition[definitions])
     return Occurrences(identifier, definitions, own, uses & ~pieces)
 
 

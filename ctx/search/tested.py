@@ -58,8 +58,7 @@ def with_tests(corpus: Corpus, hits: Sequence[Hit], text_of: Callable[[Hit], str
 def _has_name_of(path: str, test: str) -> bool:
     """Return True if the path of a test contains the name of a file, as in `test_session.py`."""
     stem = os.path.basename(path).partition(".")[0].lower()
-    words = re.split(r"[^a-z0-9]+", os.path.basename(test).lower())
-    return len(stem) >= _SHORTEST and (stem in words or stem in os.path.basename(test).lower())
+    return len(stem) >= _SHORTEST and stem in os.path.basename(test).lower()
 
 
 def _is_single(corpus: Corpus, aside: Bools, name: str, known: dict[str, bool]) -> bool:

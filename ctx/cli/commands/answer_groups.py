@@ -26,24 +26,24 @@ def grouped(hits: Sequence[Hit]) -> list[Group]:
     places = {(hit.path, hit.symbol) for hit in hits}
     groups: list[Group] = []
     of_file: dict[str, Group] = {}
-    folded = []
+    of_symbol: dict[tuple[str, str], Group] = {}
     for hit in hits:
         if hit.tests is not None and hit.tests in places:
-            folded.append(hit)
-        elif hit.path in of_file and not _stands_alone(hit):
-            of_file[hit.path].others.append(hit)
+            continue
+        stands_alone = bool(hit.change or hit.duplicate or hit.evolution)
+        group = of_file.get(hit.path)
+        if group is None or stands_alone:
+            group = Group(hit, [], [])
+            groups.append(group)
         else:
-            groups.append(Group(hit, [], []))
-            if not _stands_alone(hit):
-                of_file[hit.path] = groups[-1]
-    of_symbol = {(hit.path, hit.symbol): group for group in groups for hit in (group.best, *group.others)}
-    for hit in folded:
-        of_symbol[hit.tests].tests.append(hit)  # type: ignore[index]
+            group.others.append(hit)
+        of_symbol.setdefault((hit.path, hit.symbol), group)
+        if not stands_alone:
+            of_file[hit.path] = group
+    for hit in hits:
+        if hit.tests is not None and hit.tests in of_symbol:
+            of_symbol[hit.tests].tests.append(hit)
     return groups
-
-
-def _stands_alone(hit: Hit) -> bool:
-    return bool(hit.change or hit.duplicate or hit.evolution)
 
 
 def signature_of(hit: Hit, query: str) -> tuple[int, str]:

@@ -7,14 +7,7 @@ from typing import Any
 
 from ctx.cli.commands import streams
 from ctx.cli.commands.answer_text import left_out_in_words, print_plain, uncommitted_in_words
-from ctx.cli.commands.printing import (
-    fields_of,
-    path_fields,
-    paths_fields,
-    plain,
-    print_json,
-    revision_fields,
-)
+from ctx.cli.commands.printing import fields_of, path_fields, paths_fields, plain, print_json, revision_fields
 from ctx.text.escaping import escape_control
 from ctx.text.paths import citation, relative_path
 from ctx.types import Answer, Hit, Submodule
