@@ -57,21 +57,6 @@ def test_blank_lines_beside_a_cut_are_left_out():
     assert shown_changes("\n\n", "fresh token", ()) == [0]
 
 
-def test_a_comment_is_shown_only_if_the_code_lacks_what_was_asked():
-    lines = [
-        "# Renew a session:",
-        "#",
-        "#     token = refresh_token(session)",
-        *["#"] * 9,
-        "def renew(session):",
-    ]
-    text = "\n".join([*lines, *FILLER])
-    shown = shown_changes(text, "refresh_token", (), 12)
-    assert shown[:2] == [2, 12]
-    assert shown_changes(text, "renew", (), 12)[0] == 12
-    assert shown_changes(text, "unrelated", (), 12)[0] == 12
-
-
 def test_the_telling_line_of_a_text():
     assert telling_line("\n{\n  'log0': {\n    'timeout': 3,", "timeout of a request") == 3
     assert telling_line("\n{\n  first: 1\n  second: 2", "unrelated") == 2

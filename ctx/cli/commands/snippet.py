@@ -39,8 +39,7 @@ def shown_changes(
 ) -> list[int]:
     """Return the lines to show of a text with changed lines: the first, and the best of the changed ones.
 
-    A text that `is_later`, a piece below its signature, needs no first line. If a line of the comment that
-    is cut says more of the query than all the code to show, it is shown too. Blank lines beside a cut are
+    A text that `is_later`, a piece below its signature, needs no first line. Blank lines beside a cut are
     left out.
     """
     lines = text.split("\n")
@@ -49,8 +48,6 @@ def shown_changes(
         shown = [places[place] for place in shown_lines("\n".join(lines[place] for place in places), query)]
     else:
         shown = shown_lines(text, query, first)
-        if 0 < first <= shown[0]:
-            shown = _with_comment(lines, query, shown)
         if is_later and len(shown) > 1 and shown[1] > shown[0] + 1:
             del shown[0]
     while len(shown) > 1 and not lines[shown[-1]].strip():
@@ -64,26 +61,15 @@ def shown_changes(
 
 def telling_line(text: str, query: str) -> int:
     """Return the line of a text that matches the query best, or else the first one with a word."""
-    lines = text.split("\n")
-    words = [bool(_TOKEN.search(line)) for line in lines]
-    weights = list(zip(weigh(lines, query), words, strict=True))
-    return weights.index(max(weights))
-
-
-def weigh(texts: Iterable[str], query: str) -> list[float]:
-    """Return for each text the weight of the terms of the query that it contains."""
     from ctx.text.query import read_query, terms_in
 
     wanted = {term.hash: term.weight for term in read_query(query)}
-    return [sum(sorted(wanted[term] for term in wanted.keys() & terms_in(text))) for text in texts]
-
-
-def _with_comment(lines: list[str], query: str, shown: list[int]) -> list[int]:
-    """Return the lines to show, and the best one before them if it matches more than they all do."""
-    comment = weigh(lines[: shown[0]], query)
-    (code,) = weigh(["\n".join(lines[number] for number in shown)], query)
-    best = max(comment)
-    return [comment.index(best), *shown][: WINDOW + 1] if best > code else shown
+    lines = text.split("\n")
+    weights = [
+        (sum(sorted(wanted[term] for term in wanted.keys() & terms_in(line))), bool(_TOKEN.search(line)))
+        for line in lines
+    ]
+    return weights.index(max(weights))
 
 
 def matched_spans(line: str, query: str) -> list[tuple[int, int]]:
