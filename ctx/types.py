@@ -432,12 +432,8 @@ class Answer:
         """
         if self.confidence is None or not self.hits:
             return len(self.hits)
-        least = _odds(self.hits[0].score) * _FAR_LESS
-        return max(min(_LEAST_READ, len(self.hits)), sum(_odds(hit.score) >= least for hit in self.hits))
-
-
-def _odds(score: float) -> float:
-    return score / max(1e-9, 1.0 - score)
+        odds = [hit.score / max(1e-9, 1.0 - hit.score) for hit in self.hits]
+        return max(min(_LEAST_READ, len(odds)), sum(one >= odds[0] * _FAR_LESS for one in odds))
 
 
 class RankedHits(NamedTuple):

@@ -29,14 +29,8 @@ def confidence_features(pool: Pool) -> list[float]:
     signals, words = pool.signals, pool.query.words
     agreement = signals.row_agreement[pool.corpus.live]
     idf = signals.word_idf[words] if words else np.zeros(1)
-    return [
-        float(pool.candidates.similar.max(initial=0.0)),
-        float(agreement.mean()),
-        float(agreement.std()),
-        float(idf.mean()),
-        float(idf.min()),
-        float(min(len(words), _MOST_WORDS)),
-    ]
+    similar, count = pool.candidates.similar.max(initial=0.0), min(len(words), _MOST_WORDS)
+    return [float(one) for one in (similar, agreement.mean(), agreement.std(), idf.mean(), idf.min(), count)]
 
 
 def confidence(pool: Pool) -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ctx.errors import UsageError
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import corpus_of, exact_occurrences, filter_of, search_view
+from ctx.search.hits import exact_occurrences, filter_of, search_view
 from ctx.search.identifiers import read_identifier
 from ctx.search.opening import OpenedTree, open_tree, repairing
 from ctx.types import STAGED, STATES, WORK_TREE, Answer, ModelOptions, Request
@@ -90,7 +90,7 @@ def _answer(session: SearchSession, request: Request, opened: OpenedTree) -> Ans
     records = partial(session.record, opened.view)
     if request.models is not None or (
         session.has_model_services
-        and exact_occurrences(corpus_of(opened.view), records, request.text, request.word) is None
+        and exact_occurrences(opened.view, records, request.text, request.word) is None
     ):
         from ctx.search.services.choosing import Part, Searched
         from ctx.search.services.searching import ServiceSearch, of_view

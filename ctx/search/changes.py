@@ -19,7 +19,7 @@ from ctx.git.resolution import REVISION
 from ctx.git.worktree import has_work_tree
 from ctx.search.chunk_diff import ChunkDiff, Side, diff_chunks
 from ctx.search.coverage import lacks_in_words
-from ctx.search.hits import Changed, FileFilter, corpus_of, exact_occurrences, filter_of, search_view
+from ctx.search.hits import Changed, FileFilter, exact_occurrences, filter_of, search_view
 from ctx.search.opening import OpenedTree, open_resolved, open_tree, repairing
 from ctx.storage.views.view import View
 from ctx.text.contents import MISSING
@@ -74,9 +74,7 @@ def search_changes(session: SearchSession, request: Request) -> Answer:
             if (changes := _of_states(of_files, wanted))
         ]
         is_exact = any(
-            exact_occurrences(
-                corpus_of(side.view), partial(session.record, side.view), request.text, request.word
-            )
+            exact_occurrences(side.view, partial(session.record, side.view), request.text, request.word)
             for side in sides
         )
         local = partial(local_hits, session, sides, is_word=is_exact)

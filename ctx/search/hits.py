@@ -109,7 +109,7 @@ def search_view(
         return RankedHits([], message)
     query = prepare(text)
     sure: float | None = None
-    exact = exact_occurrences(corpus, records, text, is_word) if refine is None else None
+    exact = exact_occurrences(view, records, text, is_word) if refine is None else None
 
     def best(most: int) -> list[RankedRow]:
         nonlocal sure
@@ -140,7 +140,7 @@ def search_view(
 
 
 def exact_occurrences(
-    corpus: Corpus, records: Records, text: str, is_word: bool
+    view: View, records: Records, text: str, is_word: bool
 ) -> identifiers.Occurrences | None:
     """Return the places of the identifier that a question consists of; None for other questions.
 
@@ -149,6 +149,7 @@ def exact_occurrences(
     identifier = identifiers.read_identifier(text, is_word)
     if identifier is None:
         return None
+    corpus = corpus_of(view)
     found = identifiers.find(corpus, identifier, partial(symbol_of, corpus, records))
     return found if is_word or found.definitions.any() else None
 
@@ -317,9 +318,9 @@ def texts_of_rows(records: Callable[[View], Records], text: Callable[[Hit], str 
 
 def symbol_of(corpus: Corpus, records: Records, row: int) -> str:
     """Return the symbol of a row."""
-    document = int(corpus.document_of[row])
-    cluster = corpus.view.cluster_of(int(corpus.shown[document]))
-    return decode_chunk(records(cluster, corpus.key(document)), corpus.chunk(row)).symbol
+    return hit_of(
+        corpus, records, RankedRow(row, int(corpus.shown[corpus.document_of[row]]), 0.0, 0.0)
+    ).symbol
 
 
 def hit_of(corpus: Corpus, records: Records, ranked: RankedRow) -> Hit:

@@ -25,6 +25,7 @@ _PART = r"[^\W\d]\w*"
 _JOINT = r"::|->|[.#\\]"
 _IDENTIFIER = re.compile(rf"{_PART}(?:(?:{_JOINT}){_PART})*\Z")
 _SPLIT = re.compile(rf"{_JOINT}|/")
+_LAST = re.compile(rf"(.*)({_JOINT}|/)(.*)\Z", re.DOTALL)
 _IS_NO_WORD = re.compile(rf"[A-Z_\d]|{_JOINT}")
 """What a word of prose does not have in the middle of a sentence."""
 
@@ -76,10 +77,8 @@ class Occurrences(NamedTuple):
 
 def split_symbol(symbol: str) -> tuple[str, str, str]:
     """Return the scope of a qualified symbol, what joins it to the name, and the name."""
-    joints = list(re.finditer(_SPLIT, symbol))
-    if not joints:
-        return "", "", symbol
-    return symbol[: joints[-1].start()], joints[-1][0], symbol[joints[-1].end() :]
+    found = _LAST.match(symbol)
+    return (found[1], found[2], found[3]) if found else ("", "", symbol)
 
 
 def read_identifier(text: str, asked: bool = False) -> Identifier | None:

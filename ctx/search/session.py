@@ -257,9 +257,8 @@ def _doubt(found: RankedHits) -> str | None:
     """Return a message if the tree probably does not answer the question."""
     from ctx.ranking.confidence import DOUBTFUL
 
-    if found.confidence is None or found.confidence >= DOUBTFUL or not found.hits:
-        return None
-    return f"perhaps nothing here answers this (confidence {found.confidence:.2f})"
+    sure = 1.0 if found.confidence is None or not found.hits else found.confidence
+    return None if sure >= DOUBTFUL else f"perhaps nothing here answers this (confidence {sure:.2f})"
 
 
 def text_of(repository: Repository, hit: Hit) -> str | None:

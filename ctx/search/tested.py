@@ -37,7 +37,7 @@ def with_tests(corpus: Corpus, hits: Sequence[Hit], text_of: Callable[[Hit], str
         rf"(?<!\w)({'|'.join(map(re.escape, sorted(defined, key=len, reverse=True)))})(?!\w)"
     )
     aside = aside_rows(corpus)
-    known: dict[str, bool] = {}
+    known: dict[str, str | None] = {}
     found = []
     for hit in hits:
         names = set(pattern.findall(text_of(hit) or "")) if hit.is_test else set()
@@ -45,7 +45,7 @@ def with_tests(corpus: Corpus, hits: Sequence[Hit], text_of: Callable[[Hit], str
             one
             for name in names
             for one in defined[name]
-            if _has_name_of(one.path, hit.path) or _is_single(corpus, aside, name, known)
+            if _has_name_of(one.path, hit.path) or one.path == _single_path(corpus, aside, name, known)
         ]
         if tested:
             words = hit.symbol.lower().replace("_", "")
@@ -56,14 +56,15 @@ def with_tests(corpus: Corpus, hits: Sequence[Hit], text_of: Callable[[Hit], str
 
 
 def _has_name_of(path: str, test: str) -> bool:
-    """Return True if the path of a test contains the name of a file, as in `test_session.py`."""
+    """Return True if the name of a test contains the name of a file, as in `test_session.py`."""
     stem = os.path.basename(path).partition(".")[0].lower()
     return len(stem) >= _SHORTEST and stem in os.path.basename(test).lower()
 
 
-def _is_single(corpus: Corpus, aside: Bools, name: str, known: dict[str, bool]) -> bool:
-    """Return True if one definition in the code of the tree has a name; `known` caches the results."""
+def _single_path(corpus: Corpus, aside: Bools, name: str, known: dict[str, str | None]) -> str | None:
+    """Return the path of the only definition in code that has a name, or None; `known` caches the results."""
     if name not in known:
         rows = corpus.find(np.array([exact_hash(name) ^ DEFINITION], dtype=np.int64)).row
-        known[name] = len(rows[~aside[rows]]) == 1
+        files = corpus.shown[corpus.document_of[rows[~aside[rows]]]]
+        known[name] = os.fsdecode(corpus.view.path(int(files[0]))) if len(files) == 1 else None
     return known[name]

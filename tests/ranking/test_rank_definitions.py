@@ -143,7 +143,7 @@ var bookKinds = []string{"novel", "essay"}
 // Interface guards
 var (
 	_ Renewer = (*Shelf)(nil)
-	_ Lender  = (*Shelf)(nil)
+	_ Library  = (*Shelf)(nil)
 )
 """
 

@@ -21,15 +21,14 @@ LIMIT = 10
 @contextmanager
 def interrupted() -> Iterator[Callable[[], bool]]:
     """Let the first interrupt (Ctrl-C) end the indexing only; yield a function that tells if it came."""
-    came = []
+    came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, _frame: FrameType | None) -> None:
         came.append(number)
         signal.signal(signal.SIGINT, before)
 
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if before is signal.SIG_IGN else note)
     try:
         yield lambda: bool(came)
     finally:
