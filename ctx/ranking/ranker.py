@@ -77,10 +77,8 @@ _LOST = (
 )
 _LOST_BY_KIND = np.array([_LOST.get(kind, 0.0) for kind in KINDS])
 """Loss of a definition by its kind, in the same units: people ask for what is done, and so for functions."""
-_PROTOTYPE = 2.5
-"""Loss of a prototype, which points to its definition, in the same units."""
-_SHORT = 30
-"""Most tokens of a prototype."""
+_PROTOTYPE, _SHORT = 2.5, 30
+"""Loss of a prototype, which points to its definition, in the same units; most tokens of one."""
 _HEADERS = (b".h", b".hh", b".hpp", b".hxx")
 _FUNCTIONS = [KINDS.index("function"), KINDS.index("method")]
 _RULE = [DEFINITION_FEATURES.index(name) for name in ("defined/best", "soft/best", "similar/best", "defines")]

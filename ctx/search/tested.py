@@ -31,7 +31,7 @@ def with_tests(corpus: Corpus, hits: Sequence[Hit], text_of: Callable[[Hit], str
         name = split_symbol(hit.symbol)[-1]
         if hit.is_definition and not hit.is_test and len(name) >= _SHORTEST:
             defined.setdefault(name, []).append(hit)
-    if not defined or not any(hit.is_test for hit in hits):
+    if not defined:
         return list(hits)
     pattern = re.compile(
         rf"(?<!\w)({'|'.join(map(re.escape, sorted(defined, key=len, reverse=True)))})(?!\w)"
